@@ -66,6 +66,14 @@ const shardPath = () => `/v1/datasets/${to0x(job.dataset.id)}/shards/0`;
 const webhookPath = `/v1/webhooks/wh_${'0'.repeat(24)}`;
 const readsJobs = { client: 200, reviewer: 200, admin: 200, otherClient: 404, otherReviewer: 404 };
 
+function readers<T>(outcome: T): Partial<Record<KeyName, T>> {
+  return { client: outcome, otherClient: outcome, reviewer: outcome, otherReviewer: outcome, admin: outcome };
+}
+
+function everybody<T>(outcome: T): Partial<Record<KeyName, T>> {
+  return { ...readers(outcome), operator: outcome, otherOperator: outcome };
+}
+
 /** Keyed by route as Nest registers it, so that a new route without a row is noticed. */
 const matrix: Readonly<Record<string, Row>> = {
   'POST /v1/jobs': { method: 'post', path: () => '/v1/jobs', expected: { client: 400, otherClient: 400 } },
@@ -114,6 +122,11 @@ const matrix: Readonly<Record<string, Row>> = {
     method: 'get',
     path: () => `/v1/jobs/0x${'00'.repeat(32)}/events`,
     expected: { client: 404, otherClient: 404, reviewer: 404, otherReviewer: 404, admin: 404 },
+  },
+  'GET /v1/events': {
+    method: 'get',
+    path: () => '/v1/events?after=x',
+    expected: readers(400),
   },
   'GET /v1/datasets': {
     method: 'get',
@@ -171,15 +184,7 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /v1/nodes': {
     method: 'get',
     path: () => '/v1/nodes',
-    expected: {
-      client: 200,
-      otherClient: 200,
-      operator: 200,
-      otherOperator: 200,
-      reviewer: 200,
-      otherReviewer: 200,
-      admin: 200,
-    },
+    expected: everybody(200),
   },
   'GET /v1/nodes/:id': {
     method: 'get',
@@ -235,6 +240,18 @@ const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'GET /v1/me/sessions': {
+    method: 'get',
+    path: () => '/v1/me/sessions',
+    expected: everybody(200),
+  },
+  'DELETE /v1/me/sessions/:id': {
+    method: 'delete',
+    path: () => `/v1/me/sessions/${'0'.repeat(24)}`,
+    expected: everybody(404),
+  },
+  'GET /v1/log': { method: 'get', path: () => '/v1/log', expected: readers(200) },
+  'GET /v1/log/entries': { method: 'get', path: () => '/v1/log/entries?job=x', expected: readers(400) },
   'GET /v1/keys': { method: 'get', path: () => '/v1/keys', expected: { admin: 200 } },
   'POST /v1/keys/:id/revoke': { method: 'post', path: () => '/v1/keys/0000/revoke', expected: { admin: 404 } },
   'POST /v1/webhooks': { method: 'post', path: () => '/v1/webhooks', expected: { client: 400, otherClient: 400 } },
@@ -343,8 +360,6 @@ describe('authorisation', () => {
   });
 });
 
-const everybody = Object.fromEntries(callers.filter((who) => who !== null).map((who) => [who, 'ok']));
-
 /** Of every field of the schema's root types: what is asked, and what comes back by caller; the others are forbidden. */
 const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial<Record<KeyName, string>> }>> = {
   'Query.job': { ask: () => `query { job(id: "${spare.jobId}") { id } }`, expected: sees('ok') },
@@ -370,9 +385,9 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
   },
   'Query.node': {
     ask: () => `query { node(id: "${nodeId}") { id } }`,
-    expected: { ...everybody, otherOperator: 'NODE_UNKNOWN' },
+    expected: { ...everybody('ok'), otherOperator: 'NODE_UNKNOWN' },
   },
-  'Query.nodePage': { ask: () => 'query { nodePage { items { id state } } }', expected: everybody },
+  'Query.nodePage': { ask: () => 'query { nodePage { items { id state } } }', expected: everybody('ok') },
   ...Object.fromEntries(
     ['cordonNode', 'drainNode', 'uncordonNode'].map((name) => [
       `Mutation.${name}`,
@@ -407,6 +422,17 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
     ask: () => `subscription { jobProgress(jobId: "${spare.jobId}") { eventId } }`,
     expected: sees('ok'),
   },
+  'Subscription.jobEvents': {
+    ask: () => 'subscription { jobEvents(afterMark: "x") { eventId } }',
+    expected: readers('REQUEST_MALFORMED'),
+  },
+  'Query.ownSessions': { ask: () => 'query { ownSessions { id } }', expected: everybody('ok') },
+  'Mutation.endSession': {
+    ask: () => `mutation { endSession(id: "${'0'.repeat(24)}") }`,
+    expected: everybody('SESSION_UNKNOWN'),
+  },
+  'Query.logState': { ask: () => 'query { logState { url } }', expected: readers('ok') },
+  'Query.logEntryPage': { ask: () => 'query { logEntryPage { items { id } } }', expected: readers('ok') },
 };
 
 function codeFor(expected: Partial<Record<KeyName, string>>, who: KeyName): string {

@@ -149,7 +149,16 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       }
       const [row] = (await rows()).filter(({ subject }) => subject === job.jobId);
       expect(row!.bundle).toBe(to0x(bundleDigest(bundle)));
+      const shown = (await test.as('reviewer').get(`/v1/log/entries?job=${job.jobId}`).expect(200)).body as {
+        items: { kind: string; index: number; proof: string; state: string }[];
+      };
+      const own = shown.items.find(({ kind }) => kind === 'job-bundle')!;
+      expect(own).toMatchObject({ state: 'logged', proof: row!.proof, index: parseLogProof(row!.proof!).index });
+      expect((await test.as('otherReviewer').get(`/v1/log/entries?job=${job.jobId}`)).body.items).toEqual([]);
     }
+    const state = (await test.as('client').get('/v1/log').expect(200)).body as object;
+    expect(state).toMatchObject({ logged: 4, waiting: 0, witnesses: site.policy.witnesses.map(({ name }) => name) });
+    expect((await test.as('otherClient').get('/v1/log').expect(200)).body).toMatchObject({ logged: 0, waiting: 0 });
   }, 120_000);
 
   it('offers the bundle without a log while the log is away, and logs it when it is back', async () => {

@@ -99,10 +99,42 @@ describe('pagination', () => {
     expect(seen.slice(0, 5)).toEqual(added.reverse());
   });
 
+  it('finds jobs by assurance, time, the beginning of an id, and code', async () => {
+    const earlier = await submit(test);
+    test.clock.pass(60);
+    const since = test.clock.now().toISOString();
+    const later = await submit(test);
+    const found = async (query: string): Promise<string[]> => {
+      const { body } = await test.as('client').get(`/v1/jobs?limit=200&${query}`).expect(200);
+      const graph = `{ jobPage(limit: 200, ${query.replace(/([a-z]+)=([^&]+)&?/g, '$1: "$2" ')}) { items { id } } }`;
+      const { body: same } = await test.as('client').post('/graphql', { query: graph }).expect(200);
+      const ids = (items: { id: string }[]): string[] => items.map(({ id }) => id);
+      expect(ids(same.data.jobPage.items)).toEqual(ids(body.items));
+      return ids(body.items);
+    };
+    expect(await found(`search=${later.jobId.slice(0, 20)}`)).toEqual([later.jobId]);
+    expect(await found(`since=${since}`)).toEqual([later.jobId]);
+    const waiting = await found('search=ESCROW_MISSING&assurance=tee');
+    expect(waiting).toEqual(expect.arrayContaining([earlier.jobId, later.jobId]));
+    expect(await found('search=ESCROW_MISSIN')).toEqual([]);
+    expect(await found('assurance=sampled')).toEqual([]);
+    const { body } = await test.as('otherClient').get(`/v1/jobs?search=${later.jobId}`).expect(200);
+    expect(body.items).toEqual([]);
+  });
+
   it('refuses what is no cursor, limit or state', async () => {
     const client = test.as('client');
     expect(await problem(client.get('/v1/jobs?cursor=xyz'))).toBe('400 CURSOR_MALFORMED');
-    for (const query of ['limit=0', 'limit=201', 'limit=x', 'state=unknown']) {
+    const wrongs = [
+      'limit=0',
+      'limit=201',
+      'limit=x',
+      'state=unknown',
+      'assurance=much',
+      'since=yesterday',
+      'search=%25',
+    ];
+    for (const query of wrongs) {
       expect(await problem(client.get(`/v1/jobs?${query}`)), query).toBe('400 REQUEST_MALFORMED');
     }
   });

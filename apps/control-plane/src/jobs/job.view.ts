@@ -35,6 +35,8 @@ export type ProgressView = z.infer<typeof ProgressView>;
 
 const speakers = ['control-plane', 'node'] as const;
 
+export const assuranceKinds = z.enum(['tee', 'zk', 'tee+zk', 'sampled']);
+
 export const JobView = z
   .object({
     id: Hex32,
@@ -50,7 +52,7 @@ export const JobView = z
     escrowState: z.string(),
     funded: z.boolean(),
     datasetId: Hex32,
-    assurance: z.enum(['tee', 'zk', 'tee+zk', 'sampled']),
+    assurance: assuranceKinds,
     steps: z.int(),
     attempt: z.int(),
     priority: z.int(),

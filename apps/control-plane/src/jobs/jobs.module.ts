@@ -4,6 +4,7 @@ import { DataModule } from '../data/data.module.js';
 import { DatasetRemoval } from './dataset-removal.js';
 import { EscrowProjection } from './escrow-projection.js';
 import { JobCommands } from './job-commands.js';
+import { JobFeed } from './job-feed.js';
 import { JobQueue } from './job-queue.js';
 import { JobStream } from './job-stream.js';
 import { Jobs } from './jobs.service.js';
@@ -19,6 +20,7 @@ import { Tenants } from './tenants.service.js';
     DatasetRemoval,
     EscrowProjection,
     JobCommands,
+    JobFeed,
     JobJournal,
     JobQueue,
     JobStream,
@@ -32,6 +34,7 @@ import { Tenants } from './tenants.service.js';
     DatasetRemoval,
     EscrowProjection,
     JobCommands,
+    JobFeed,
     JobJournal,
     JobQueue,
     JobStream,

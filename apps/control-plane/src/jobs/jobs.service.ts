@@ -1,6 +1,6 @@
 /** Submission and reading of jobs. */
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, In, LessThan, MoreThan, type FindOptionsWhere } from 'typeorm';
+import { DataSource, In, LessThan, Like, MoreThan, MoreThanOrEqual, type FindOptionsWhere } from 'typeorm';
 import { to0x } from '#attestation/base';
 import { workersOf } from '#attestation/records';
 import { BlobRecord, DeliveryRecord, Job } from '#libs/persistence';
@@ -43,7 +43,18 @@ interface JobFilter {
   readonly cursor?: string | undefined;
   readonly limit: number;
   readonly state?: JobState | undefined;
+  readonly assurance?: string | undefined;
+  /** Submitted then or later. */
+  readonly since?: Date | undefined;
+  /** Beginning of an id, or a code. */
+  readonly search?: string | undefined;
 }
+
+export const searchShape = /^(0x[0-9a-f]{1,64}|[A-Z][A-Z0-9_]{0,63})$/;
+
+/** Nothing in such a text means more than itself to LIKE, but for `_`, of which no id has one. */
+const foundBy = (search: string): FindOptionsWhere<Job> =>
+  search.startsWith('0x') ? { id: Like(`${search}%`) } : { code: search };
 
 @Injectable()
 export class Jobs {
@@ -83,10 +94,14 @@ export class Jobs {
   }
 
   async list(principal: Principal, filter: JobFilter): Promise<Page<JobView>> {
+    const { state, assurance, since, search, cursor } = filter;
     const where: FindOptionsWhere<Job> = {
       ...(isGlobal(principal) ? {} : { tenant: principal.tenant }),
-      ...(filter.state === undefined ? {} : { state: filter.state }),
-      ...(filter.cursor === undefined ? {} : { seq: LessThan(decodeCursor(filter.cursor)) }),
+      ...(state === undefined ? {} : { state }),
+      ...(assurance === undefined ? {} : { assurance }),
+      ...(since === undefined ? {} : { createdAt: MoreThanOrEqual(since) }),
+      ...(search === undefined ? {} : foundBy(search)),
+      ...(cursor === undefined ? {} : { seq: LessThan(decodeCursor(cursor)) }),
     };
     const rows = await this.database.manager.find(Job, { where, order: { seq: 'DESC' }, take: filter.limit + 1 });
     return pageOf(rows, filter.limit, (job) => job.seq, jobView);

@@ -14,6 +14,7 @@ import { graphqlOptions } from './graphql.js';
 import { JobsResolver } from './jobs.resolver.js';
 import { NodesResolver } from './nodes.resolver.js';
 import { OperatorResolver } from './operator.resolver.js';
+import { OwnResolver } from './own.resolver.js';
 import { TenantsResolver } from './tenants.resolver.js';
 
 @Module({
@@ -25,6 +26,7 @@ import { TenantsResolver } from './tenants.resolver.js';
     JobsResolver,
     NodesResolver,
     OperatorResolver,
+    OwnResolver,
     TenantsResolver,
   ],
 })

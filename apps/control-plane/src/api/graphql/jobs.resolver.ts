@@ -8,31 +8,24 @@ import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import type { Page } from '../../core/paging.js';
 import { refusal } from '../../core/problem/codes.js';
 import { JobCommands } from '../../jobs/job-commands.js';
+import { FeedEventView, jobEventView, JobEventView } from '../../jobs/job-event.view.js';
+import { JobFeed } from '../../jobs/job-feed.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
-import { EdgeFiguresView, JobPage, JobView, ProgressView, speakerOf } from '../../jobs/job.view.js';
-import { Jobs } from '../../jobs/jobs.service.js';
-import { jobStates, type JobState } from '../../jobs/state-machine.js';
+import { assuranceKinds, EdgeFiguresView, JobPage, JobView, ProgressView } from '../../jobs/job.view.js';
+import { Jobs, searchShape } from '../../jobs/jobs.service.js';
+import { jobStates } from '../../jobs/state-machine.js';
 import { ProblemFilter } from '../problem.filter.js';
 import { objectType } from './object-type.js';
 
-const JobEventView = z.object({
-  eventId: z.string(),
-  /** `state`, `progress`, `checkpoint` and others. */
-  type: z.string(),
-  at: z.iso.datetime(),
-  state: z.string().nullable(),
-  code: z.string().nullable(),
-  saidBy: z.string().nullable(),
-  progress: ProgressView.nullable(),
-});
-type JobEventView = z.infer<typeof JobEventView>;
+const Since = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 objectType('EdgeFigures', EdgeFiguresView);
 objectType('Progress', ProgressView);
 objectType('JobRequirements', JobRequirements);
 export const JobType = objectType('Job', JobView, { id: ID, escrowId: ID, datasetId: ID });
 const JobPageType = objectType('JobPage', JobPage);
-const JobEventType = objectType('JobEvent', JobEventView, { eventId: ID });
+const JobEventType = objectType('JobEvent', JobEventView, { eventId: ID, jobId: ID });
+const FeedEventType = objectType('FeedEvent', FeedEventView, { eventId: ID, jobId: ID, mark: ID });
 
 @Resolver(() => JobType)
 @UseFilters(ProblemFilter)
@@ -41,6 +34,7 @@ export class JobsResolver {
     private readonly jobs: Jobs,
     private readonly commands: JobCommands,
     private readonly stream: JobStream,
+    private readonly feed: JobFeed,
   ) {}
 
   @Query(() => JobType)
@@ -56,12 +50,17 @@ export class JobsResolver {
     @Args('limit', { type: () => Int, defaultValue: 50 }) limit: number,
     @Args('cursor', { type: () => String, nullable: true }) cursor: string | null,
     @Args('state', { type: () => String, nullable: true }) state: string | null,
+    @Args('assurance', { type: () => String, nullable: true }) assurance: string | null,
+    @Args('since', { type: () => String, nullable: true }) since: string | null,
+    @Args('search', { type: () => String, nullable: true }) search: string | null,
   ): Promise<Page<JobView>> {
-    const known = state === null || state === undefined ? undefined : jobState(state);
     return this.jobs.list(caller, {
       limit: Math.min(Math.max(limit, 1), 200),
       cursor: cursor ?? undefined,
-      state: known,
+      state: given(state, z.enum(jobStates), jobStates.join(' | ')),
+      assurance: given(assurance, assuranceKinds, assuranceKinds.options.join(' | ')),
+      since: given(since, Since, 'a time like 2027-01-31T00:00:00Z'),
+      search: given(search, z.string().regex(searchShape), 'the beginning of an id, or a code'),
     });
   }
 
@@ -101,7 +100,7 @@ export class JobsResolver {
   }
 
   /** Every event of a job after `afterEventId`, live. */
-  @Subscription(() => JobEventType, { resolve: (event: JobEvent) => eventType(event) })
+  @Subscription(() => JobEventType, { resolve: jobEventView })
   @Allow('client', 'reviewer', 'admin')
   async jobProgress(
     @Caller() caller: Principal,
@@ -112,11 +111,26 @@ export class JobsResolver {
     const job = await this.jobs.find(caller, hexId(id));
     return abortable((abort) => this.stream.open(caller, job.id, after, abort));
   }
+
+  /** Every event of every job that the caller sees, from now on, or from a `mark` on. */
+  @Subscription(() => FeedEventType, { resolve: (event: FeedEventView) => event })
+  @Allow('client', 'reviewer', 'admin')
+  async jobEvents(
+    @Caller() caller: Principal,
+    @Args('afterMark', { type: () => ID, nullable: true }) afterMark: string | null,
+  ): Promise<AsyncIterableIterator<FeedEventView>> {
+    const from = typeof afterMark === 'string' ? eventId(afterMark) : null;
+    const abort = new AbortController();
+    const events = await this.feed.open(caller, from, abort);
+    return abortable(() => events, abort);
+  }
 }
 
 /** An iterator whose return also ends a wait inside the generator. */
-function abortable(make: (abort: AbortController) => AsyncGenerator<JobEvent>): AsyncIterableIterator<JobEvent> {
-  const abort = new AbortController();
+function abortable<T>(
+  make: (abort: AbortController) => AsyncGenerator<T>,
+  abort = new AbortController(),
+): AsyncIterableIterator<T> {
   const inner = make(abort);
   return {
     next: () => inner.next(),
@@ -134,29 +148,17 @@ function abortable(make: (abort: AbortController) => AsyncGenerator<JobEvent>): 
   };
 }
 
-function eventType(event: JobEvent): JobEventView {
-  const { data } = event;
-  const code = (data['code'] as string | null | undefined) ?? null;
-  return {
-    eventId: event.id,
-    type: event.type,
-    at: event.at.toISOString(),
-    state: event.type === 'state' ? String(data['to']) : null,
-    code,
-    saidBy: data['saidBy'] === 'node' ? 'node' : speakerOf(code, data['reason']),
-    progress: event.type === 'progress' ? (data as unknown as ProgressView) : null,
-  };
-}
-
 export function hexId(id: string): string {
   if (!Hex32.safeParse(id).success) throw malformed('0x and 64 lower-case hexadecimal digits', id);
   return id;
 }
 
-function jobState(state: string): JobState {
-  const found = jobStates.find((known) => known === state);
-  if (found === undefined) throw malformed(jobStates.join(' | '), state);
-  return found;
+/** @throws Rejection REQUEST_MALFORMED */
+function given<T>(value: string | null | undefined, form: z.ZodType<T>, expected: string): T | undefined {
+  if (value === null || value === undefined) return undefined;
+  const parsed = form.safeParse(value);
+  if (!parsed.success) throw malformed(expected, value);
+  return parsed.data;
 }
 
 function malformed(expected: string, got: string): Error {

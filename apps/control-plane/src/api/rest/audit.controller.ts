@@ -27,6 +27,15 @@ const AuditPage = z
   })
   .meta({ id: 'AuditPage' });
 
+const named = z.string().min(1).max(200).optional();
+const ListAudit = PageQuery.extend({
+  /** Id of the key. */
+  actor: named,
+  /** `job.cancel` and the like. */
+  action: named,
+  subject: named,
+});
+
 const AuditFound = z
   .object({
     rows: z.int(),
@@ -60,9 +69,13 @@ export class AuditController {
   @ApiResponse({ status: 200, standardSchema: AuditPage })
   async list(
     @Caller() caller: Principal,
-    @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>,
+    @Query({ schema: ListAudit }) query: z.infer<typeof ListAudit>,
   ): Promise<z.infer<typeof AuditPage>> {
+    const { actor, action, subject } = query;
     const where = {
+      ...(actor === undefined ? {} : { actor }),
+      ...(action === undefined ? {} : { action }),
+      ...(subject === undefined ? {} : { subject }),
       ...(isGlobal(caller) ? {} : { tenant: caller.tenant }),
       ...(query.cursor === undefined ? {} : { id: LessThan(decodeCursor(query.cursor)) }),
     };

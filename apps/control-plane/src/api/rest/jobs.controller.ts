@@ -30,8 +30,8 @@ import { BundleAssembly } from '../../evidence/bundle-assembly.js';
 import { streamOf } from '../../data/parts.js';
 import { JobCommands } from '../../jobs/job-commands.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
-import { JobPage, JobView } from '../../jobs/job.view.js';
-import { Jobs } from '../../jobs/jobs.service.js';
+import { assuranceKinds, JobPage, JobView } from '../../jobs/job.view.js';
+import { Jobs, searchShape } from '../../jobs/jobs.service.js';
 import { jobStates } from '../../jobs/state-machine.js';
 import { MadeAt } from './location.interceptor.js';
 
@@ -55,7 +55,14 @@ const SubmitJob = z
     start: z.array(Hex32).max(limits.startPartsMax).default([]),
   })
   .meta({ id: 'SubmitJob' });
-const ListJobs = PageQuery.extend({ state: z.enum(jobStates).optional() });
+const ListJobs = PageQuery.extend({
+  state: z.enum(jobStates).optional(),
+  assurance: assuranceKinds.optional(),
+  /** Submitted then or later. */
+  since: z.iso.datetime({ offset: true }).optional(),
+  /** The beginning of a job's id, or the code that it waits or ended with. */
+  search: z.string().regex(searchShape).optional(),
+});
 
 @ApiTags('jobs')
 @ApiBearerAuth()
@@ -99,7 +106,8 @@ export class JobsController {
   @Allow('client', 'reviewer', 'admin')
   @ApiResponse({ status: 200, standardSchema: JobPage })
   list(@Caller() caller: Principal, @Query({ schema: ListJobs }) query: z.infer<typeof ListJobs>) {
-    return this.jobs.list(caller, query);
+    const { since, ...filter } = query;
+    return this.jobs.list(caller, { ...filter, since: since === undefined ? undefined : new Date(since) });
   }
 
   @Get(':id')

@@ -1,13 +1,13 @@
 /** Whose key or session this is. */
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param } from '@nestjs/common';
 import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { roles, scopes } from '#libs/persistence';
-import { Address } from '#libs/wire';
+import { Address, roles, scopes } from '#libs/wire';
 import { ApiKeys } from '../../core/auth/api-keys.js';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
-import { Sessions } from '../../core/auth/sessions.js';
+import { Sessions, SessionView } from '../../core/auth/sessions.js';
 
+const SessionId = z.string().regex(/^[0-9a-f]{24}$/);
 const Me = z
   .object({
     keyId: z.string(),
@@ -40,5 +40,21 @@ export class MeController {
     const { name, tenant, role, provider, expiresAt, scopes: own } = await this.keys.view(keyId);
     const ends = session === undefined ? null : await this.sessions.endOf(session);
     return { keyId, name, tenant, role, provider, expiresAt, scopes: own, sessionEndsAt: ends?.toISOString() ?? null };
+  }
+
+  /** Sessions of the console that the key opened. */
+  @Get('sessions')
+  @Allow('client', 'operator', 'reviewer', 'admin')
+  @ApiResponse({ status: 200, standardSchema: z.array(SessionView) })
+  list(@Caller() caller: Principal): Promise<SessionView[]> {
+    return this.sessions.of(caller);
+  }
+
+  /** Ends one, and what it follows. */
+  @Delete('sessions/:id')
+  @HttpCode(204)
+  @Allow('client', 'operator', 'reviewer', 'admin')
+  end(@Caller() caller: Principal, @Param('id', { schema: SessionId }) id: string): Promise<void> {
+    return this.sessions.end(caller, id);
   }
 }

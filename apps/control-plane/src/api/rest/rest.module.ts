@@ -12,9 +12,11 @@ import { DatasetsController } from './datasets.controller.js';
 import { DeadLettersController } from './dead-letters.controller.js';
 import { EarningsController } from './earnings.controller.js';
 import { EscrowController } from './escrow.controller.js';
+import { EventsController } from './events.controller.js';
 import { HealthController } from './health.controller.js';
 import { JobsController } from './jobs.controller.js';
 import { KeysController } from './keys.controller.js';
+import { LogController } from './log.controller.js';
 import { MeController } from './me.controller.js';
 import { NodesController } from './nodes.controller.js';
 import { TenantsController } from './tenants.controller.js';
@@ -29,9 +31,11 @@ import { WebhooksController } from './webhooks.controller.js';
     DeadLettersController,
     EarningsController,
     EscrowController,
+    EventsController,
     HealthController,
     JobsController,
     KeysController,
+    LogController,
     MeController,
     NodesController,
     TenantsController,

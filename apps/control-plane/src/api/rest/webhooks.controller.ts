@@ -47,6 +47,8 @@ const DeliveryView = z
     endedAt: z.string().nullable(),
     /** HTTP status or code of the last attempt. */
     lastOutcome: z.string().nullable(),
+    /** The body, as it is sent. */
+    body: z.string(),
   })
   .meta({ id: 'WebhookDelivery' });
 
@@ -135,7 +137,7 @@ function webhookView({ id, url, states, createdAt, disabledAt }: Webhook): z.inf
 }
 
 function deliveryView(delivery: WebhookDelivery): z.infer<typeof DeliveryView> {
-  const { id, attempts, createdAt, nextAt, endedAt, lastOutcome } = delivery;
+  const { id, attempts, createdAt, nextAt, endedAt, lastOutcome, body } = delivery;
   return {
     id,
     messageId: `msg_${id}`,
@@ -144,5 +146,6 @@ function deliveryView(delivery: WebhookDelivery): z.infer<typeof DeliveryView> {
     nextAt: endedAt === null ? nextAt.toISOString() : null,
     endedAt: endedAt?.toISOString() ?? null,
     lastOutcome,
+    body,
   };
 }

@@ -19,12 +19,16 @@ interface Mark {
   readonly at: number;
 }
 
+/** @param mark  an older id: nothing at or before it is still to come */
+type Told = (ids: readonly string[], mark: string) => Promise<void>;
+
 @Injectable()
 export class EventTail implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #loop: Periodic;
   /** The newest id at each look, oldest first. */
   #marks: Mark[] = [];
   #seen = new Set<string>();
+  #told: Told = () => Promise.resolve();
 
   constructor(
     private readonly database: DataSource,
@@ -33,7 +37,7 @@ export class EventTail implements OnApplicationBootstrap, OnApplicationShutdown 
     private readonly clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#loop = new Periodic('event tail', lookMilliseconds, () => this.look(), logger);
+    this.#loop = new Periodic('event tail', lookMilliseconds, async () => void (await this.look()), logger);
   }
 
   onApplicationBootstrap(): void {
@@ -44,10 +48,16 @@ export class EventTail implements OnApplicationBootstrap, OnApplicationShutdown 
     await this.#loop.stop();
   }
 
-  async look(): Promise<void> {
+  /** @param told  called with the ids of new events, oldest first, while anybody follows anything */
+  onNew(told: Told): void {
+    this.#told = told;
+  }
+
+  /** @returns an id at or before which nothing is still to come; 0 where nobody follows anything */
+  async look(): Promise<string> {
     if (this.streams.count === 0) {
       this.#marks = [];
-      return;
+      return '0';
     }
     const at = this.clock.monotonic();
     while (this.#marks.length > 1 && at - this.#marks[1]!.at > backMilliseconds) this.#marks.shift();
@@ -58,8 +68,12 @@ export class EventTail implements OnApplicationBootstrap, OnApplicationShutdown 
         : 'SELECT id, job_id FROM job_event WHERE id > $1 ORDER BY id DESC',
       from === undefined ? [] : [from.id],
     );
-    for (const { id, job_id: jobId } of rows) if (!this.#seen.has(id)) this.signals.hear(jobTopic(jobId));
+    const fresh = rows.filter(({ id }) => !this.#seen.has(id));
+    for (const { job_id: jobId } of fresh) this.signals.hear(jobTopic(jobId));
     this.#seen = new Set(rows.map(({ id }) => id));
     this.#marks.push({ id: rows[0]?.id ?? from?.id ?? '0', at });
+    const mark = this.#marks[0]!.id;
+    if (from !== undefined && fresh.length > 0) await this.#told(fresh.map(({ id }) => id).toReversed(), mark);
+    return mark;
   }
 }

@@ -12,6 +12,6 @@ import { OutboxRelay } from './outbox-relay.js';
 @Module({
   imports: [AuditModule, OverloadModule, TimingModule],
   providers: [Bus, DeadLetters, EventTail, LogOutbox, OutboxRelay],
-  exports: [DeadLetters, LogOutbox, OutboxRelay],
+  exports: [DeadLetters, LogOutbox, OutboxRelay, EventTail],
 })
 export class EventsModule {}
