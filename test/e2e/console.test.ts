@@ -54,6 +54,48 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await close();
   });
 
+  it('moves a list without asking for it, goes through it by keys, and finds a job', async () => {
+    const { test } = site;
+    const { page, close } = await site.open('client');
+    await page.getByRole('button', { name: 'Live: pause' }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/v1/jobs?') && asked.push(request.url())));
+    await page.waitForTimeout(3000);
+    expect(asked).toEqual([]);
+    const job = await submitFunded(test);
+    await page.getByRole('link', { name: `job ${job.jobId}` }).waitFor({ timeout: 5000 });
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('?');
+    await page.keyboard.press('/');
+    await page.keyboard.type(job.jobId.slice(0, 12));
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/search=0x/);
+    expect(await page.locator('.list tbody tr').count()).toBe(1);
+    await page.getByRole('heading', { name: 'Jobs' }).click();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^Job/ }).waitFor();
+    expect(page.url()).toContain(job.jobId);
+    await close();
+  });
+
+  it('ends a session from another one, within five seconds', async () => {
+    const [one, other] = [await site.open('reviewer'), await site.open('reviewer')];
+    await one.goTo('/you');
+    const rows = one.page.locator('.list tbody tr').filter({ hasNotText: 'this one' });
+    await rows.first().waitFor();
+    while ((await rows.count()) > 0) {
+      const before = await rows.count();
+      await rows.first().getByRole('button').click();
+      await rows.first().getByRole('button', { name: 'End this session' }).click();
+      await expect.poll(() => rows.count(), { timeout: 5000 }).toBeLessThan(before);
+    }
+    await other.page.getByText('Your session has ended').waitFor({ timeout: 5000 });
+    await one.close();
+    await other.close();
+  });
+
   it('signs in and out by keyboard alone, and says why not', async () => {
     const { page, close } = await site.open(null);
     await page.keyboard.type('vt_wrong_0123456789abcdef');

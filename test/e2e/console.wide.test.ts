@@ -11,7 +11,7 @@ import { hasBrowser } from '#test/browser';
 import { startConsoleSite, type ConsoleSite } from '#test/console-site';
 import { faultsOf, geometryOf } from '#test/page-faults';
 import { corpus, htmlInText } from '../../apps/console/test/corpus.js';
-import type { KeyName } from '../../apps/control-plane/test/harness.js';
+import { codeOf, type KeyName } from '../../apps/control-plane/test/harness.js';
 import {
   acquire,
   advanceTo,
@@ -28,6 +28,32 @@ import {
 const screenshots = 'dist/screenshots';
 /** What would run, or break out, wherever text became markup, an address or style. */
 const script = `<img src=x onerror=alert(1)>"'><script>alert(1)</script>`;
+
+const strengths = [
+  { name: 'markup in every string', isKept: () => false },
+  {
+    name: 'markup in every free text',
+    isKept: (text: string) => /^(0x[0-9a-f]+|[a-z][a-z+-]*|[0-9]{4}-[0-9-]+T.*|[0-9]+|wh_[0-9a-f]+)$/.test(text),
+  },
+] as const;
+const eventTypes = [
+  'state',
+  'progress',
+  'evaluation',
+  'checkpoint',
+  'renewed',
+  'escrow',
+  'delivery',
+  'segment',
+  'proof',
+];
+/** What a node may put into any event. */
+const everyField = Object.fromEntries(
+  [
+    ...['at', 'from', 'to', 'code', 'step', 'of', 'loss', 'accuracy', 'tier', 'attestedUntil', 'escrowState', 'round'],
+    ...['worker', 'nodeId', 'index', 'reason', 'detail', 'metrics'],
+  ].map((name) => [name, name === 'metrics' ? [{ metric: script, numerator: script, denominator: '1' }] : script]),
+);
 
 const looks = [
   { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 900 } },
@@ -67,6 +93,46 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
     await close();
   });
 
+  it.each(strengths)('shows $name of every answer as text, and runs none of it', async ({ isKept }) => {
+    const marked = (value: unknown): unknown => {
+      if (typeof value === 'string') return isKept(value) ? value : script;
+      if (Array.isArray(value)) return value.map(marked);
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, marked(inner)]));
+    };
+    for (const [who, own] of Object.entries(pages)) {
+      const { page, complaints, goTo, close } = await site.open(who as KeyName);
+      let shown = 0;
+      await page.route(/\/v1\/(?!me$)/, async (route) => {
+        const { pathname } = new URL(route.request().url());
+        if (pathname === '/v1/events') return route.abort();
+        if (pathname.endsWith('/events')) {
+          const body = eventTypes
+            .map((type, index) => `id: ${index + 1}\nevent: ${type}\ndata: ${JSON.stringify(everyField)}\n\n`)
+            .join('');
+          return route.fulfill({ contentType: 'text/event-stream', body });
+        }
+        const response = await route.fetch();
+        return route.fulfill({ response, json: marked(await response.json()) });
+      });
+      for (const [place, path] of own) {
+        await goTo(path);
+        await page.waitForTimeout(300);
+        expect([who, place, await page.locator('main img, main script, iframe, [onerror]').count()]).toEqual([
+          who,
+          place,
+          0,
+        ]);
+        expect(await page.locator('a[href^="javascript:"], [style]').count(), place).toBe(0);
+        expect(await page.locator('main h1').count(), place).toBe(1);
+        shown += ((await page.textContent('main')) ?? '').split('onerror=alert(1)').length - 1;
+      }
+      expect(complaints.filter((text) => !text.includes('net::ERR_FAILED'))).toEqual([]);
+      if (who === 'client' || who === 'admin' || who === 'operator') expect([who, shown > 0]).toEqual([who, true]);
+      await close();
+    }
+  });
+
   it('judges a bundle in the browser, by the reviewer’s own parts, and runs nothing out of it', async () => {
     const samples = new Map((await corpus()).map((sample) => [sample.name, sample]));
     const { page, complaints, goTo, close } = await site.open('client');
@@ -98,6 +164,9 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
 /** Jobs in many states, with whatever a stranger may say in them. */
 async function furnish({ test }: ConsoleSite): Promise<Partial<Record<KeyName, [string, string][]>>> {
   const nodeId = await register(test, script.slice(0, 60));
+  const url = `https://hooks.acme.test/${encodeURIComponent(script)}?${script}`.slice(0, 200);
+  const hook = (await test.as('client').post('/v1/webhooks', { url }).expect(201)).body as { id: string };
+  await codeOf(test.send(pattern.leaseProgress, { [script]: script }));
   const failed = await submitFunded(test);
   const first = await acquire(test, nodeId);
   await advanceTo(test, first, 'running');
@@ -132,10 +201,22 @@ async function furnish({ test }: ConsoleSite): Promise<Partial<Record<KeyName, [
     ['job-refused', `/jobs/${refused.jobId}`],
   ];
   return {
-    client: [...jobs, ['new', '/new'], ['data', '/data'], ['nodes', '/nodes'], ['review', '/review']],
+    client: [
+      ...jobs,
+      ['jobs-none', '/jobs?state=disputed&since=week&search=0x00'],
+      ['new', '/new'],
+      ['data', '/data'],
+      ['webhooks', '/webhooks'],
+      ['webhook', `/webhooks/${hook.id}`],
+      ['nodes', '/nodes'],
+      ['log', '/log'],
+      ['review', '/review'],
+      ['you', '/you'],
+    ],
     otherClient: [
       ['jobs-empty', '/jobs'],
       ['data-empty', '/data'],
+      ['webhooks-empty', '/webhooks'],
     ],
     reviewer: [['jobs', '/jobs']],
     operator: [
@@ -147,6 +228,8 @@ async function furnish({ test }: ConsoleSite): Promise<Partial<Record<KeyName, [
       ['tenants', '/tenants'],
       ['keys', '/keys'],
       ['audit', '/audit'],
+      ['letters', '/letters'],
+      ['log', '/log'],
       ['nowhere', '/nowhere'],
     ],
   };

@@ -46,10 +46,15 @@ it('has no word in its sources that makes markup of text, keeps anything or asks
   expect(files.length).toBeGreaterThan(15);
   expect(files.filter((name) => forbidden.test(readFileSync(join(folder, name), 'utf8')))).toEqual([]);
   expect(forbidden.test('element.innerHTML = text')).toBe(true);
-  // The console asks its control plane, in two places, and loads what is large when it is wanted.
+  // The console asks its control plane, in three places, and loads what is large when it is wanted.
   const asking = all.filter((name) => /\bfetch\(|new EventSource/.test(readFileSync(join(folder, name), 'utf8')));
-  expect(asking.toSorted()).toEqual(['console/api.ts', 'console/live.ts']);
+  expect(asking.toSorted()).toEqual(['console/api.ts', 'console/feed.ts', 'console/live.ts']);
   const markup =
     /dangerouslySetInnerHTML|\.(innerHTML|srcdoc)\b|insertAdjacentHTML|document\.write|\bstyle=|(local|session)Storage/;
-  expect(all.filter((name) => markup.test(readFileSync(join(folder, name), 'utf8')))).toEqual([]);
+  // A draft of a job, without a secret, is kept for its tab: nothing else is.
+  expect(all.filter((name) => markup.test(readFileSync(join(folder, name), 'utf8')))).toEqual(['console/draft.ts']);
+  const imports = all.filter((name) =>
+    /import (?!type)[^;]*'#libs\/wire/.test(readFileSync(join(folder, name), 'utf8')),
+  );
+  expect(imports).toEqual([]);
 });

@@ -1,39 +1,54 @@
 /** Who is here, where they may go, and the page that they are on. */
 import { useEffect, useState } from 'preact/hooks';
 import { ask, onSignedOut, problemOf, tell, type Problem } from './api.js';
+import { plain } from '../reviewer/text.js';
 import { Fault } from './parts.js';
+import { Shortcuts } from './shortcuts.js';
 import { Audit } from './pages/audit.js';
 import { Datasets } from './pages/datasets.js';
 import { Earnings } from './pages/earnings.js';
 import { JobPage } from './pages/job.js';
 import { Jobs } from './pages/jobs.js';
 import { Keys } from './pages/keys.js';
+import { DeadLetters } from './pages/letters.js';
+import { Log } from './pages/log.js';
 import { NodePage } from './pages/node.js';
 import { Nodes } from './pages/nodes.js';
+import { Sessions } from './pages/sessions.js';
 import { Tenants } from './pages/tenants.js';
+import { WebhookPage, Webhooks } from './pages/webhooks.js';
 import { NewJob, Review } from './pages/later.js';
 import { Link, useRoute, type Route } from './router.js';
 import { SignIn } from './sign-in.js';
-import type { Me, Role } from './types.js';
+import type { Role } from '#libs/wire';
+import type { Me } from './types.js';
 import { words } from './words.js';
 
 const places: Readonly<Record<string, string>> = {
   jobs: 'Jobs',
   new: 'New job',
   data: 'Data',
+  webhooks: 'Webhooks',
   nodes: 'Nodes',
   earnings: 'Earnings',
   review: 'Review',
   tenants: 'Tenants',
   keys: 'Keys',
   audit: 'Audit',
+  letters: 'Dead letters',
+  log: 'Log',
+  you: 'You',
 };
 const placesOf: Readonly<Record<Role, readonly string[]>> = {
-  client: ['jobs', 'new', 'data', 'nodes', 'review'],
+  client: ['jobs', 'data', 'webhooks', 'nodes', 'log', 'review'],
   operator: ['nodes', 'earnings', 'review'],
-  reviewer: ['jobs', 'nodes', 'review'],
-  admin: ['jobs', 'data', 'nodes', 'tenants', 'keys', 'audit', 'review'],
+  reviewer: ['jobs', 'nodes', 'log', 'review'],
+  admin: ['jobs', 'data', 'nodes', 'tenants', 'keys', 'audit', 'letters', 'log', 'review'],
 };
+/** Reached from other pages, and in no list. */
+const besides: Readonly<Partial<Record<Role, readonly string[]>>> = { client: ['new'] };
+/** For administrators of every tenant alone. */
+const ofEveryTenant: readonly string[] = ['tenants', 'letters'];
 
 type Standing = { readonly me: Me } | { readonly out: Problem | null } | { readonly down: Problem } | null;
 
@@ -89,7 +104,8 @@ function Bare({ children }: { readonly children: preact.ComponentChildren }) {
 
 function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void }) {
   const route = useRoute();
-  const own = placesOf[me.role].filter((name) => name !== 'tenants' || me.tenant === null);
+  const own = placesOf[me.role].filter((name) => me.tenant === null || !ofEveryTenant.includes(name));
+  const reached = [...own, ...(besides[me.role] ?? []), 'you'];
   const place = route.path[0] ?? own[0]!;
   useEffect(() => {
     document.title = `${places[place] ?? 'Not found'} · Veritrain console`;
@@ -105,9 +121,9 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
           <strong>Veritrain</strong> <span class="note">console</span>
         </p>
         <p class="who">
-          <span class="note">
-            {me.role} of {me.tenant ?? 'every tenant'}
-          </span>
+          <Link to="/you" class="note" current={place === 'you'}>
+            {me.role} of {plain(me.tenant ?? 'every tenant')}
+          </Link>
           <button type="button" onClick={leave}>
             Sign out
           </button>
@@ -126,7 +142,8 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
           </ul>
         </nav>
         <main id="content" tabIndex={-1}>
-          <Place me={me} place={own.includes(place) ? place : ''} route={route} />
+          <Shortcuts />
+          <Place me={me} place={reached.includes(place) ? place : ''} route={route} onOut={onOut} />
         </main>
       </div>
     </>
@@ -138,9 +155,10 @@ interface PlaceProps {
   /** Empty: not for this role, or nowhere. */
   readonly place: string;
   readonly route: Route;
+  readonly onOut: () => void;
 }
 
-function Place({ me, place, route: { path, query } }: PlaceProps) {
+function Place({ me, place, route: { path, query }, onOut }: PlaceProps) {
   const id = path[1];
   switch (place) {
     case 'jobs':
@@ -161,6 +179,14 @@ function Place({ me, place, route: { path, query } }: PlaceProps) {
       return <Keys query={query} me={me} />;
     case 'audit':
       return <Audit query={query} />;
+    case 'webhooks':
+      return id === undefined ? <Webhooks /> : <WebhookPage key={id} id={id} />;
+    case 'letters':
+      return <DeadLetters query={query} />;
+    case 'log':
+      return <Log query={query} />;
+    case 'you':
+      return <Sessions me={me} onOut={onOut} />;
     default:
       return (
         <>

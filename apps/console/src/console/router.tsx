@@ -26,10 +26,12 @@ function decoded(part: string): string {
   }
 }
 
-export function go(to: string): void {
+/** @param stays  the same page, of which other things are shown: whoever is in it keeps their place */
+export function go(to: string, stays = false): void {
   history.pushState(null, '', root + to);
-  scrollTo(0, 0);
+  if (!stays) scrollTo(0, 0);
   for (const hear of heard) hear();
+  if (stays) return;
   // Whoever listens hears of the new page as of any other: focus goes to its heading.
   setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus());
 }

@@ -1,20 +1,37 @@
 /** The jobs of a tenant, newest first, as they are now. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { useFeed } from '../feed.js';
 import { ago, short } from '../figures.js';
+import { Choice, Field, Filters } from '../filters.js';
 import { jobStates, JobState, wordOf } from '../job-state.js';
+import { List } from '../list.js';
 import { useLoad } from '../load.js';
-import { Pager, pageQuery } from '../pager.js';
-import { Command, Empty, Head, Scroll, Shown } from '../parts.js';
+import { pageQuery } from '../pager.js';
+import { Command, Head } from '../parts.js';
 import { grouped, plain } from '../../reviewer/text.js';
-import { go, Link } from '../router.js';
+import { Link } from '../router.js';
 import type { Job, Me, Page } from '../types.js';
 
-const everyMs = 2000;
+/** Where no stream is to be had. */
+const everyMs = 15_000;
+
+const sinceOf: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30 };
+
+/** What a person chose, as the API takes it: `week` is a time of the moment. */
+function asked(query: URLSearchParams): URLSearchParams {
+  const made = new URLSearchParams(query);
+  const days = sinceOf[query.get('since') ?? ''];
+  if (days === undefined) made.delete('since');
+  else made.set('since', new Date(Math.floor(Date.now() / 60_000) * 60_000 - 86_400_000 * days).toISOString());
+  return made;
+}
 
 export function Jobs({ query, me }: { readonly query: URLSearchParams; readonly me: Me }) {
   const [isPaused, setPaused] = useState(false);
-  const jobs = useLoad<Page<Job>>(`/v1/jobs?${pageQuery(query, 'state')}`, isPaused ? undefined : everyMs);
-  const state = query.get('state') ?? '';
+  const path = useMemo(() => `/v1/jobs?${pageQuery(asked(query), 'state', 'assurance', 'since', 'search')}`, [query]);
+  const jobs = useLoad<Page<Job>>(path, isPaused ? undefined : everyMs);
+  const isLive = useFeed(!isPaused, jobs.reload);
+  const isFiltered = ['state', 'assurance', 'since', 'search'].some((name) => query.has(name));
   return (
     <>
       <Head title="Jobs">
@@ -24,96 +41,59 @@ export function Jobs({ query, me }: { readonly query: URLSearchParams; readonly 
           </Link>
         )}
       </Head>
-      <div class="controls">
-        <label>
-          state
-          <select
-            value={state}
-            onChange={({ currentTarget: { value } }) => go(value === '' ? '/jobs' : `/jobs?state=${value}`)}
-          >
-            <option value="">all</option>
-            {jobStates.map((name) => (
-              <option key={name} value={name}>
-                {wordOf(name)}
-              </option>
-            ))}
-          </select>
-        </label>
+      <Filters to="/jobs" query={query}>
+        <Choice name="state" label="State" of={[['', 'all'], ...jobStates.map((one) => [one, wordOf(one)] as const)]} />
+        <Choice name="assurance" label="Vouched for by" of={assurances} />
+        <Choice name="since" label="Submitted" of={times} />
+        <Field name="search" label="Find" placeholder="0x… or a code" isSearch />
         <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          <span aria-hidden="true" class={isPaused ? 'dot' : 'dot live'} />
-          {isPaused ? 'Paused: go on' : 'Live: pause'}
+          <span aria-hidden="true" class={isLive ? 'dot live' : 'dot'} />
+          {isPaused ? 'Paused: go on' : isLive ? 'Live: pause' : 'Pause'}
         </button>
-      </div>
-      <Shown of={jobs}>
-        {({ items, nextCursor }) =>
-          items.length === 0 ? (
-            <None isFiltered={state !== ''} role={me.role} />
-          ) : (
-            <Table items={items} next={nextCursor} query={query} />
-          )
-        }
-      </Shown>
+      </Filters>
+      <List
+        of={jobs}
+        label="jobs"
+        columns={['State', 'Job', 'Progress', 'Loss', 'Vouched for by', 'Attested', 'Submitted']}
+        none={isFiltered ? 'No job is like this' : 'No jobs yet'}
+        whenNone={<None isFiltered={isFiltered} role={me.role} />}
+        at={['/jobs', query]}
+        row={(job) => <Row key={job.id} job={job} />}
+      />
     </>
   );
 }
 
+const assurances = [
+  ['', 'anything'],
+  ['tee', 'an attested machine'],
+  ['zk', 'proofs'],
+  ['tee+zk', 'both'],
+  ['sampled', 'samples'],
+] as const;
+const times = [
+  ['', 'at any time'],
+  ['day', 'within a day'],
+  ['week', 'within a week'],
+  ['month', 'within 30 days'],
+] as const;
+
 function None({ isFiltered, role }: { readonly isFiltered: boolean; readonly role: string }) {
   if (isFiltered) {
     return (
-      <Empty title="No job is in this state">
-        <p>
-          <Link to="/jobs">Show all jobs</Link>
-        </p>
-      </Empty>
+      <p>
+        <Link to="/jobs">Show all jobs</Link>
+      </p>
     );
   }
+  if (role !== 'client') return <p>They appear here when a client of this tenant submits one.</p>;
   return (
-    <Empty title="No jobs yet">
-      {role === 'client' ? (
-        <>
-          <p>
-            <Link to="/new">Plan one here</Link>, or try the smallest there is:
-          </p>
-          <Command label="run an example" text="npx veritrain example run tables" />
-        </>
-      ) : (
-        <p>They appear here when a client of this tenant submits one.</p>
-      )}
-    </Empty>
-  );
-}
-
-interface TableProps {
-  readonly items: readonly Job[];
-  readonly next: string | null;
-  readonly query: URLSearchParams;
-}
-
-function Table({ items, next, query }: TableProps) {
-  return (
-    <section>
-      <Scroll label="jobs">
-        <table class="list">
-          <thead>
-            <tr>
-              <th scope="col">State</th>
-              <th scope="col">Job</th>
-              <th scope="col">Progress</th>
-              <th scope="col">Loss</th>
-              <th scope="col">Vouched for by</th>
-              <th scope="col">Attested</th>
-              <th scope="col">Submitted</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((job) => (
-              <Row key={job.id} job={job} />
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-      <Pager to="/jobs" query={query} next={next} />
-    </section>
+    <>
+      <p>
+        <Link to="/new">Plan one here</Link>, or try the smallest there is:
+      </p>
+      <Command label="run an example" text="npx veritrain example run tables" />
+    </>
   );
 }
 

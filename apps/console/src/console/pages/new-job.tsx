@@ -4,6 +4,7 @@
  */
 import { useMemo, useState } from 'preact/hooks';
 import { duration, grouped, plain } from '../../reviewer/text.js';
+import { useDraft } from '../draft.js';
 import { Command, Facts, Fault, Head } from '../parts.js';
 import { ether, size } from '../figures.js';
 import { useLoad } from '../load.js';
@@ -19,9 +20,9 @@ const usualWish: DataWish = {
 const usualOrder: Order = { data: 'data.csv', assurance: 'tee', onLapse: false, reward: '1', provider: '' };
 
 export function NewJob() {
-  const [wish, setWish] = useState(usualWish);
+  const [wish, setWish] = useDraft('veritrain job: data and model', usualWish);
   const [manifest, setManifest] = useState<Manifest>();
-  const [order, setOrder] = useState(usualOrder);
+  const [order, setOrder] = useDraft('veritrain job: price and trust', usualOrder);
   const nodes = useLoad<Page<Node>>('/v1/nodes?limit=200');
   const check = useMemo(() => checked(wish, manifest?.text), [wish, manifest]);
   return (
