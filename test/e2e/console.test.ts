@@ -71,7 +71,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await page.keyboard.type(job.jobId.slice(0, 12));
     await page.keyboard.press('Enter');
     await page.waitForURL(/search=0x/);
-    expect(await page.locator('.list tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('.list tbody tr').count(), { timeout: 5000 }).toBe(1);
     await page.getByRole('heading', { name: 'Jobs' }).click();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');

@@ -221,30 +221,6 @@ describe('a cookie', () => {
   });
 });
 
-describe('sessions', () => {
-  it('are listed to whoever has them, and ended one by one', async () => {
-    const made = (await test.as('admin').post('/v1/keys', { tenant: 'acme', role: 'client' }).expect(201)).body as {
-      key: string;
-    };
-    const [here, there] = [await signInWith(made.key), await signInWith(made.key)];
-    const list = async (cookie: string) =>
-      (await withCookie(cookie).get('/v1/me/sessions').expect(200)).body as { id: string; isThis: boolean }[];
-    const all = await list(here);
-    expect(all.map(({ isThis }) => isThis).sort()).toEqual([false, true]);
-    expect(JSON.stringify(all)).not.toContain(here.slice(10));
-    const other = all.find(({ isThis }) => !isThis)!;
-    const end = (cookie: string, headers: Headers = own) =>
-      server()
-        .delete(`/v1/me/sessions/${other.id}`)
-        .set({ ...headers, cookie });
-    await end(here, { host }).expect(403);
-    expect((await end(await signIn('client')).expect(404)).body.code).toBe('SESSION_UNKNOWN');
-    await end(here).expect(204);
-    await withCookie(there).get('/v1/me').expect(401);
-    expect(await list(here)).toHaveLength(1);
-  });
-});
-
 describe('an end', () => {
   const following = (): number => test.plane.app.get(Streams).count;
   /** Opens the events of a job, and waits for them to end. */

@@ -1,6 +1,7 @@
 /** The events of all jobs of a tenant on one stream: complete, of nobody else, resumed, and ended with key or session. */
 import { get, type ClientRequest } from 'node:http';
 import { createRequire } from 'node:module';
+import { setTimeout } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import request from 'supertest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -199,7 +200,7 @@ it('is a subscription too', async () => {
     query: 'subscription { jobEvents { jobId type state } }',
   });
   const first = events.next();
-  while (following() === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (following() === 0) await setTimeout(20);
   const job = await submitFunded(test);
   expect((await first).value?.data?.jobEvents).toMatchObject({ jobId: job.jobId, state: 'submitted' });
   await events.return?.();

@@ -78,6 +78,7 @@ export class JobFeed {
     abort: AbortSignal,
     over: () => void,
   ): AsyncGenerator<FeedEventView> {
+    abort.addEventListener('abort', () => follower.wake(), { once: true });
     try {
       for (let after = afterMark; after !== null && !abort.aborted;) {
         const missed = await this.read('e.id > $1', [after], follower.tenant);
@@ -85,13 +86,10 @@ export class JobFeed {
         after = missed.length < batchSize ? null : missed.at(-1)!.id;
       }
       while (!abort.aborted) {
-        const woken = new Promise<void>((resolve) => {
-          follower.wake = resolve;
-          abort.addEventListener('abort', () => resolve(), { once: true });
-        });
+        const woken = new Promise<void>((resolve) => (follower.wake = resolve));
         for (const event of newestProgress(follower.waiting.splice(0)))
           yield { ...jobEventView(event), mark: follower.mark };
-        if (follower.waiting.length === 0) await woken;
+        if (follower.waiting.length === 0 && !abort.aborted) await woken;
       }
     } finally {
       over();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { Controller, Headers, Query, Res, Sse, type MessageEvent } from '@nestjs/common';
+import { Controller, Query, Req, Res, Sse, type MessageEvent } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { Observable } from 'rxjs';
 import { z } from 'zod';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
@@ -28,11 +28,11 @@ export class EventsController {
   @ApiResponse({ status: 200, standardSchema: FeedEventView })
   async events(
     @Caller() caller: Principal,
-    @Headers('last-event-id') lastEventId: string | undefined,
+    @Req() request: Request,
     @Query({ schema: From }) { after }: z.infer<typeof From>,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Observable<MessageEvent>> {
-    const from = lastEventId ?? after;
+    const from = request.header('last-event-id') ?? after;
     const abort = new AbortController();
     const events = await this.feed.open(caller, from === undefined ? null : eventId(from), abort);
     return new Observable((subscriber) => {
