@@ -97,6 +97,7 @@ function names(text: string): readonly string[] {
 async function seal(options: SealOptions): Promise<void> {
   const watch = showProgress(options);
   const { manifest, data, validation, images, labels, out, key } = options;
+  refuseSealed(out, key);
   if (data === undefined) {
     if (images === undefined || labels === undefined) throw noSource();
     return print(await sealFiles({ ...options, images, labels }, watch), options);
@@ -105,6 +106,18 @@ async function seal(options: SealOptions): Promise<void> {
   const asked = { choices: choicesOf(options), source, validation: validation ?? planned(manifest).validation };
   const { dataset, report } = await sealData({ manifest, data, ...asked, out, key }, watch);
   print(dataset, options, report);
+}
+
+/** A data set that is whole may be uploaded already: with another key in that file nobody could open it any more. */
+function refuseSealed(out: string, key: string): void {
+  const whole = join(out, 'dataset.json');
+  if (!existsSync(whole) || !existsSync(key)) return;
+  throw new ConfigurationError('SEAL_EXISTS', {
+    expected: 'a folder without a sealed data set',
+    got: `one in ${out}, and a data key in ${key}`,
+    rule: 'dataset seal',
+    action: 'choose another --out and --key, or remove both where nobody has the data set yet',
+  });
 }
 
 /** How the plan beside the manifest reads data; nothing where the manifest was written by hand. */

@@ -42,3 +42,12 @@ it('reads the label, what is dropped and the split from the plan', async () => {
     code: 'DATA_COLUMN_MISSING',
   });
 });
+
+it('leaves a data set that is whole and its key as they are', async () => {
+  const manifest = join(at('plan'), 'manifest.json');
+  const sealing = ['dataset', 'seal', '--manifest', manifest, '--data', at('data.csv'), '--key', at('whole.json')];
+  await veritrain(...sealing, '--out', at('whole'));
+  const key = readFileSync(at('whole.json'), 'utf8');
+  await expect(veritrain(...sealing, '--out', at('whole'))).rejects.toMatchObject({ code: 'SEAL_EXISTS' });
+  expect(readFileSync(at('whole.json'), 'utf8')).toBe(key);
+});
