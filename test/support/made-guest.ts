@@ -1,6 +1,6 @@
 /** A guest's image that is made here, with the manifest of its launches: it starts nothing, and its keys are of tests. */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '@noble/hashes/sha2.js';
 import {
@@ -45,7 +45,7 @@ export async function madeGuest(change: Partial<GuestManifest> = {}): Promise<Ma
   };
   const launch = [];
   for (const vcpus of [1, 4]) {
-    const shape = { vcpus, cpu: 'EPYC-Milan-v2', features: '0x1' };
+    const shape = { vcpus, cpu: 'EPYC-Milan', features: '0x1' };
     const measurement = measurementOf({ files }, firmware, shape);
     const ids = { familyId: '11'.repeat(16), imageId: '22'.repeat(16), guestSvn: 7, policy };
     const { block, auth } = await makeIdBlock({ measurement, ...ids }, idKey, authorKey);
@@ -86,6 +86,30 @@ export function writeBuiltGuest(folder: string, { firmware, manifest }: MadeGues
   };
   writeFileSync(join(folder, 'image.json'), JSON.stringify(built));
   return built;
+}
+
+/** As `guest build` leaves a folder. */
+export function writeMadeImage(folder: string, guest: MadeGuest): void {
+  writeMadeGuest(folder, guest);
+  copyFileSync(join(folder, 'OVMF.fd'), join(folder, 'firmware.fd'));
+  writeFileSync(join(folder, 'files.txt'), 'list');
+  writeFileSync(join(folder, 'sbom.json'), 'sbom');
+  describeMadeImage(folder, guest);
+}
+
+/** Writes image.json for the files that are there. */
+export function describeMadeImage(folder: string, { manifest }: MadeGuest): void {
+  const part = (file: string) => {
+    const bytes = readFileSync(join(folder, file));
+    return { file, sha256: toHex(sha256(bytes)), bytes: bytes.length };
+  };
+  const image = {
+    ...{ flavour: 'cpu', kernel: part('vmlinuz'), initrd: part('initrd.img'), inputs: [] },
+    ...{ cmdline: { ...part('cmdline'), text: manifest.files.cmdline }, files: { ...part('files.txt'), count: 1 } },
+    ...{ sbom: part('sbom.json'), firmware: { ...part('firmware.fd'), name: 'made for a test' } },
+    lockSha256: manifest.lockSha256,
+  };
+  writeFileSync(join(folder, 'image.json'), JSON.stringify(image));
 }
 
 /** Runs with this firmware on the list of those that enforce hashes. */

@@ -51,7 +51,7 @@ interface InitFlags extends CommonOptions {
   readonly manifest?: string;
   readonly publicKey?: Uint8Array;
   readonly firmware?: string;
-  readonly cpu: string;
+  readonly cpu?: string;
   readonly features: string;
   readonly cbitpos?: number;
   readonly reducedPhysBits?: number;
@@ -77,7 +77,7 @@ function addInit(host: Command): void {
     .option('--manifest <file>', 'signed measurement manifest of the image; SEV-SNP')
     .option('--public-key <hex>', 'Ed25519 public key of the manifest’s builder; SEV-SNP', publicKey)
     .option('--firmware <file>', 'firmware that the manifest names; else firmware.fd of the image')
-    .option('--cpu <model>', 'QEMU’s CPU model, as a shape of the manifest has', 'EPYC-Milan-v2')
+    .option('--cpu <model>', 'QEMU’s CPU model, as a shape of the manifest has; else that of this processor')
     .option('--features <bits>', 'SEV_FEATURES, as a shape of the manifest has', '0x1')
     .option('--cbitpos <n>', 'place of the C-bit; else as CPUID says', wholeNumber)
     .option(
@@ -130,14 +130,16 @@ function agentOf({ controlPlane, dispatch, apiKey, rpc, deployment }: InitFlags)
 }
 
 async function snpOf(flags: InitFlags): Promise<SnpOptions> {
-  const { manifest, publicKey: key, firmware = `${flags.image}/firmware.fd`, cpu, features, gpu: gpus } = flags;
+  const { manifest, publicKey: key, firmware = `${flags.image}/firmware.fd`, features, gpu: gpus } = flags;
   if (manifest === undefined || key === undefined)
     throw missing('--manifest and --public-key', 'none: a guest with SEV-SNP starts as its manifest says');
   const { cbitpos, reducedPhysBits } = flags;
+  const facts = await readHostFacts('/', flags.qemu, '/');
   const said = cbitpos !== undefined && reducedPhysBits !== undefined ? { cbitpos, reducedPhysBits } : undefined;
-  const encryption = said ?? (await readHostFacts('/', flags.qemu, '/')).encryption;
+  const encryption = said ?? facts.encryption;
   if (encryption === null)
     throw missing('--cbitpos and --reduced-phys-bits, or a readable /dev/cpu/0/cpuid', 'neither');
+  const cpu = flags.cpu ?? `EPYC-${facts.product ?? 'Milan'}`;
   return { manifest, publicKey: key, firmware, cpu, features, encryption, gpus };
 }
 

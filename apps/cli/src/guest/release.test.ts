@@ -1,23 +1,13 @@
 /** A release of a made-up guest: packed, fetched from a folder and over HTTP, interrupted, altered, and signed by others. */
 import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
-import { madeGuest, withListed, writeMadeGuest, type MadeGuest } from '#test/made-guest';
+import { describeMadeImage, madeGuest, withListed, writeMadeImage, type MadeGuest } from '#test/made-guest';
 import { runCommand, type Ran } from '#test/run-command';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-release-'));
@@ -31,32 +21,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const tag = 'v0.0.0-test';
 let guest: MadeGuest;
 let keys: readonly string[];
-
-/** As guest build leaves it. */
-function writeImage(path: string): void {
-  writeMadeGuest(path, guest);
-  copyFileSync(join(path, 'OVMF.fd'), join(path, 'firmware.fd'));
-  writeFileSync(join(path, 'files.txt'), 'list');
-  writeFileSync(join(path, 'sbom.json'), 'sbom');
-  describeImage(path);
-}
-
-function describeImage(path: string): void {
-  const part = (file: string) => {
-    const bytes = readFileSync(join(path, file));
-    return { file, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
-  };
-  const image = {
-    ...{ flavour: 'cpu', kernel: part('vmlinuz'), initrd: part('initrd.img'), inputs: [] },
-    ...{
-      cmdline: { ...part('cmdline'), text: guest.manifest.files.cmdline },
-      files: { ...part('files.txt'), count: 1 },
-    },
-    ...{ sbom: part('sbom.json'), firmware: { ...part('firmware.fd'), name: 'made for a test' } },
-    lockSha256: guest.manifest.lockSha256,
-  };
-  writeFileSync(join(path, 'image.json'), JSON.stringify(image));
-}
 
 const pack = (image: string, layout: string) =>
   runCommand(
@@ -81,7 +45,7 @@ const blobOf = (name: string): string =>
 
 beforeAll(async () => {
   guest = await madeGuest();
-  writeImage(at('image'));
+  writeMadeImage(at('image'), guest);
   for (const [index, name] of ['first', 'second'].entries())
     writeFileSync(at(`${name}.cose`), await guest.builders[index]!.sign(guest.manifest));
   keys = guest.builders.map(({ publicKey }) => toHex(publicKey));
@@ -109,7 +73,7 @@ describe('a release in a folder', () => {
   it('is refused where its image is another than the one that was signed', async () => {
     cpSync(at('image'), at('other-image'), { recursive: true });
     writeFileSync(at('other-image/initrd.img'), 'another');
-    describeImage(at('other-image'));
+    describeMadeImage(at('other-image'), guest);
     await pack(at('other-image'), at('other-layout'));
     const ran = await fetchFrom(at('other-layout'), at('other-out'));
     expect([codeOf(ran), JSON.stringify(ran.json).includes('initrd')]).toEqual(['GUEST_BUILDERS', true]);
