@@ -43,9 +43,17 @@ async function init({ folder: site }: TestSystem): Promise<void> {
   expect(code, JSON.stringify(json)).toBe(0);
 }
 
-function up(): { readonly pid: number; said(): string; end(): Promise<number | null> } {
+/** @param environment  of everything that it starts */
+function up(environment: Readonly<Record<string, string>>): {
+  readonly pid: number;
+  said(): string;
+  end(): Promise<number | null>;
+} {
   const command = nodeCommand('../../apps/cli/src/main', import.meta.url, ['host', 'up', '0', '--dir', at('etc')]);
-  const { child, exited } = startProcess(command, { stdio: ['ignore', 'pipe', 'pipe'], endsWithUs: true });
+  const { child, exited } = startProcess(command, {
+    ...{ stdio: ['ignore', 'pipe', 'pipe'], endsWithUs: true },
+    env: { ...process.env, ...environment },
+  });
   let said = '';
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (text: Buffer) => (said += text.toString()));
   const end = (): Promise<number | null> => {
@@ -74,15 +82,18 @@ describe('host up', () => {
     const test = await startTestSystem({}, { enclave: false, vendorFile });
     onTestFinished(() => test.stop());
     await init(test);
-    const host = up();
+    const host = up(test.gate.environment);
     onTestFinished(async () => void (await host.end()));
     const manifest = smallManifest({ steps: 1600 });
+    test.gate.holdAt(200);
     const job = await test.submit('behind-host-up', manifest, 200);
     await test.told(job.jobId, checkpointAt(200));
     process.kill(partOf(host.pid, 'fake-qemu-main'), 'SIGKILL');
+    test.gate.holdAt(600);
     await test.told(job.jobId, stateIs('submitted', 'ENCLAVE_LOST'));
     await test.told(job.jobId, checkpointAt(600));
     process.kill(partOf(host.pid, 'host-agent'), 'SIGKILL');
+    test.gate.open();
     await test.ended(job.jobId);
     const rpc = new JsonRpcProvider(test.profile.chain.rpcUrl, undefined, { cacheTimeout: -1 });
     const chain = openChain(test.profile);

@@ -27,7 +27,7 @@ interface RunningGuest {
 
 const wordsMax = 4000;
 const kvmError = /^.*(KVM internal error|KVM: entry failed|kvm run failed).*$/m;
-const versionWithinMs = 10_000;
+const versionWithinMs = 60_000;
 /** Until the socket is there. */
 const channelWithinMs = 30_000;
 /** The socket is there before QEMU reads its files: so long it may still fail. */
