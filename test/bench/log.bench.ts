@@ -104,7 +104,8 @@ async function offer(url: string, agent: Agent, entries: readonly Uint8Array[], 
   return Promise.all(answers);
 }
 
-function post(url: string, agent: Agent, body: Uint8Array): Promise<string> {
+/** A connection that is reset is asked for again, as submitters do: the same entry is no other, and its time goes on. */
+function post(url: string, agent: Agent, body: Uint8Array, attempts = 5): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request(
       url,
@@ -119,8 +120,10 @@ function post(url: string, agent: Agent, body: Uint8Array): Promise<string> {
         });
       },
     );
-    // The server may have ended a connection that was idle.
-    sent.on('error', (error) => (sent.reusedSocket ? resolve(post(url, agent, body)) : reject(error)));
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET' && attempts > 1) resolve(post(url, agent, body, attempts - 1));
+      else reject(error);
+    });
     sent.end(body);
   });
 }
