@@ -68,7 +68,7 @@ function dischargeBytes(fields: SealFields): number {
 }
 
 describe('gas', () => {
-  it('of proofs of 784-64-10, batch 64, in one transaction each', { timeout: 300_000 }, async () => {
+  it('of proofs of 784-64-10, batch 64, in one transaction each', { timeout: 900_000 }, async () => {
     const proofs = [
       await measure('chain1', 1),
       await measure('chain1', 4),
