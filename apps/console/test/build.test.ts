@@ -22,7 +22,7 @@ it('names its one script and its one style, and allows nothing else', () => {
   const style = /<style>([\s\S]*?)<\/style>/.exec(html)![1]!;
   expect([...html.matchAll(/<script\b/g)].length).toBe(1);
   expect(html).not.toMatch(/<(link|img|iframe)\b/);
-  expect(html).not.toContain('/work');
+  expect(html.includes(process.cwd())).toBe(false);
   expect(policy.split('; ')).toEqual([
     "default-src 'none'",
     `script-src 'sha256-${sha256(script, 'base64')}' 'wasm-unsafe-eval'`,
@@ -33,8 +33,8 @@ it('names its one script and its one style, and allows nothing else', () => {
   expect(html).not.toMatch(/new Function\(|[^.\w]eval\(/);
 });
 
-it('stays below 245 kB gzipped', () => {
-  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(245_000);
+it('stays below 249 kB gzipped', () => {
+  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(249_000);
 });
 
 it('has no word in its sources that makes markup of text, keeps anything or asks the network', () => {
