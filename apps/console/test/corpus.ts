@@ -153,6 +153,14 @@ async function provedSamples(): Promise<Sample[]> {
   return [
     { name: 'proved', bytes, heading: 'verified-with-remarks', states: { ...holds, proof: 'remark' } },
     {
+      name: 'html-in-proof',
+      bytes: encodeBundle({
+        ...rest,
+        segments: [{ ...first!, proof: { ...first!.proof!, document: htmlInText } }, ...others],
+      }),
+      ...{ heading: 'do-not-rely', broken: ['proof'], shows: htmlInText },
+    },
+    {
       name: 'proof-altered',
       bytes: encodeBundle({ ...rest, segments: [{ ...first!, proof }, ...others] }),
       ...{ heading: 'do-not-rely', broken: ['proof'], states: { seal: 'unsupported' } },
@@ -230,6 +238,8 @@ export async function corpus(): Promise<readonly Sample[]> {
       { name: 'truncated', bytes: encoded.subarray(0, encoded.length - 40), code: 'CBOR_MALFORMED' },
       { name: 'not-cbor', bytes: Uint8Array.from({ length: 64 }, (_, at) => 255 - at), code: 'CBOR_MALFORMED' },
       { name: 'empty', bytes: new Uint8Array(), code: 'CBOR_MALFORMED' },
+      { name: 'deep', bytes: new Uint8Array(100_000).fill(0x81), code: 'CBOR_DEPTH' },
+      { name: 'endless', bytes: Uint8Array.of(0xbb, 0, 0, 0, 255, 255, 255, 255, 255), code: 'CBOR_MALFORMED' },
       { name: 'version-9', bytes: reissued(encoded, 9), code: 'BUNDLE_VERSION' },
     ].map((sample) => ({ ...sample, heading: 'not-a-bundle' as const })),
   ];

@@ -15,7 +15,7 @@ import { corpus, htmlInText, type Sample } from './corpus.js';
 /** Much like another file: the page is held against these in the long form. */
 const inTheLongForm: ReadonlySet<string> = new Set([
   ...['log-path-forged', 'log-of-another-job', 'not-revoked', 'own-policy', 'segment-removed', 'appraisal-prolonged'],
-  ...['turned-text', 'version-2', 'truncated', 'not-cbor', 'evaluated', 'recorded-gpu'],
+  ...['turned-text', 'version-2', 'truncated', 'not-cbor', 'evaluated', 'recorded-gpu', 'endless'],
 ]);
 
 describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
@@ -62,7 +62,12 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     expect(await statesOn(page)).toEqual([
       ...['remark', 'remark', 'remark', 'remark', 'holds', 'broken', 'unsupported', 'absent', 'absent'],
     ]);
-    await give(page, { name: 'x.vtb', bytes: sample('html-in-text').bytes });
+    await give(
+      page,
+      { name: 'x.vtb', bytes: sample('html-in-text').bytes },
+      { name: `${htmlInText}\u202e.txt`, bytes: Uint8Array.of(7) },
+    );
+    expect(await page.textContent('.beside')).toContain(`${htmlInText}⟨U+202E⟩.txt: not recognised`);
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.textContent('main')).toContain(htmlInText);
   });
