@@ -18,7 +18,7 @@ export function packedState(m: NetManifest, state: Weights): NamedTensors {
       const all = new Float64Array(sizeOf(dims));
       let at = 0;
       for (const part of parts) {
-        all.set(tensorNumbers(values.get(part.name)!), at);
+        all.set(tensorNumbers(values.get(part.name)!.subarray(part.from, part.from + part.size)), at);
         at += part.size;
       }
       if (offset !== 0) for (let i = 0; i < all.length; i++) all[i]! += offset;
@@ -28,26 +28,39 @@ export function packedState(m: NetManifest, state: Weights): NamedTensors {
 }
 
 export function unpackedState(m: NetManifest, packed: NamedTensors): Weights {
-  const numbers = new Map(unpackedNumbers(m, packed));
-  return borderShapes(m).map(({ name, dims }) => ({ name, dims, values: tensorIntegers(numbers.get(name)!()) }));
+  const numbers = unpackedNumbers(m, packed);
+  return borderShapes(m).map(({ name, dims }) => {
+    const values = new BigInt64Array(sizeOf(dims));
+    for (const { from, read } of numbers.get(name)!) values.set(tensorIntegers(read()), from);
+    return { name, dims, values };
+  });
 }
 
 /** Largest magnitude of each tensor of the state that is asked for. */
 export function stateMagnitudes(m: NetManifest, packed: NamedTensors, names: readonly string[]): Map<string, number> {
-  const numbers = new Map(unpackedNumbers(m, packed));
-  return new Map(
-    names.map((name) => [name, numbers.get(name)!().reduce((most, value) => Math.max(most, Math.abs(value)), 0)]),
-  );
+  const numbers = unpackedNumbers(m, packed);
+  const most = (values: Float64Array) => values.reduce((before, value) => Math.max(before, Math.abs(value)), 0);
+  return new Map(names.map((name) => [name, Math.max(...numbers.get(name)!.map(({ read }) => most(read())))]));
 }
 
-/** By name what reads the tensor's whole numbers. */
-function unpackedNumbers(m: NetManifest, packed: NamedTensors): readonly (readonly [string, () => Float64Array])[] {
-  return packedTensors(m).flatMap(({ name, parts, offset }) => {
+interface Part {
+  /** Place in the tensor. */
+  readonly from: number;
+  /** The whole numbers from there on. */
+  readonly read: () => Float64Array;
+}
+
+/** By name the parts of each tensor of the state. */
+function unpackedNumbers(m: NetManifest, packed: NamedTensors): ReadonlyMap<string, readonly Part[]> {
+  const tensors = new Map<string, Part[]>();
+  for (const { name, parts, offset } of packedTensors(m)) {
     const data = packed[name]!.data as Float64Array;
     let at = 0;
-    return parts.map((part) => {
+    for (const part of parts) {
       const own = data.subarray(at, (at += part.size));
-      return [part.name, () => (offset === 0 ? own : own.map((value) => value - offset))] as const;
-    });
-  });
+      const read = () => (offset === 0 ? own : own.map((value) => value - offset));
+      tensors.set(part.name, [...(tensors.get(part.name) ?? []), { from: part.from, read }]);
+    }
+  }
+  return tensors;
 }

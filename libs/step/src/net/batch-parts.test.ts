@@ -17,10 +17,10 @@ const net = (batch: number, layers: readonly object[] = []) =>
 
 // A record's columns take 115,200 bytes: 24 × 24 places of 25 numbers.
 it.each([
-  [18, 1],
-  [19, 1],
-  [20, 2],
-  [64, 4],
+  [8, 1],
+  [9, 1],
+  [10, 2],
+  [64, 8],
   [63, 7],
   [1024, 8],
 ])('a batch of %d is taken in %d parts', (batch, parts) => {

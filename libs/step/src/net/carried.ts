@@ -1,7 +1,8 @@
 /**
- * How a training graph carries the state from step to step (libs/step/SPEC.md §26): a tensor each, or joined, where the
- * optimizer moves element by element: a node takes as long as some thousand elements. Tensors of a large net are not
- * joined: taken apart, such a vector is in memory twice.
+ * How a training graph carries the state from step to step (libs/step/SPEC.md §26): a tensor each, or, where the optimizer
+ * moves element by element, vectors of a size that the processor's cache holds with what comes between: small parameters
+ * joined, for a node takes as long as some thousand elements, and slices of the others. Tensors of a large net are
+ * neither: taken apart, such a vector is in memory twice.
  */
 import { sizeOf } from '../tensors.js';
 import { hasRoom } from './bounds.js';
@@ -15,10 +16,15 @@ import { guardMax, isLarge } from './state.js';
 /** Trainable parameters that a graph moves as one. */
 export interface CarriedGroup {
   readonly name: string;
-  /** One, in its own shape, unless they go as a vector: then [1, 1, elements], first those that `isRounded` names. */
+  /** One, in its own shape, unless they go as a vector [1, 1, elements]. */
   readonly parameters: readonly NetParameter[];
   readonly isJoined: boolean;
+  /** Whole rows of its one parameter: elements from..from + size. Absent: whole parameters. */
+  readonly slice?: { readonly from: number; readonly size: number };
 }
+
+/** Elements of a vector that is moved at once, at most where rows are no longer. */
+const sliceElements = 2 ** 15;
 
 /** One tensor that steps hand on. */
 export interface Carried {
@@ -44,10 +50,38 @@ export function carriedGroups({ manifest, parameters, optimizer }: Net): readonl
     const key = isLarge(manifest) ? name : alike;
     groups.set(key, [...(groups.get(key) ?? []), parameter]);
   }
-  return Array.from(groups.values(), (own, i) => ({
-    ...{ name: `joined.${i}`, isJoined: true },
-    parameters: [...own.filter(isRounded), ...own.filter((parameter) => !isRounded(parameter))],
+  const vectors = Array.from(groups.values()).flatMap((own) => (isLarge(manifest) ? [{ parameters: own }] : cut(own)));
+  return vectors.map((vector, i) => ({ ...vector, name: `joined.${i}`, isJoined: true }));
+}
+
+/** Vectors of about `sliceElements`: slices of what has more, the others joined, first those that `isRounded` names. */
+function cut(alike: readonly NetParameter[]): readonly Pick<CarriedGroup, 'parameters' | 'slice'>[] {
+  const isSliced = (one: NetParameter) => rowsOfSlice(one) < rows(one);
+  const small = alike.filter((one) => !isSliced(one));
+  const joined: NetParameter[][] = [];
+  for (const one of [...small.filter(isRounded), ...small.filter((parameter) => !isRounded(parameter))]) {
+    const last = joined.at(-1);
+    if (last === undefined || sizeOfAll([...last, one]) > sliceElements) joined.push([one]);
+    else last.push(one);
+  }
+  return [...alike.filter(isSliced).flatMap(slices), ...joined.map((parameters) => ({ parameters }))];
+}
+
+function slices(one: NetParameter): readonly Pick<CarriedGroup, 'parameters' | 'slice'>[] {
+  const [all, most] = [sizeOf(one.dims), rowsOfSlice(one) * one.dims.at(-1)!];
+  return Array.from({ length: Math.ceil(all / most) }, (_, i) => ({
+    ...{ parameters: [one], slice: { from: i * most, size: Math.min(most, all - i * most) } },
   }));
+}
+
+function rows({ dims }: NetParameter): number {
+  return sizeOf(dims) / dims.at(-1)!;
+}
+
+/** As even as they come. */
+function rowsOfSlice(parameter: NetParameter): number {
+  const most = Math.max(1, Math.floor(sliceElements / parameter.dims.at(-1)!));
+  return Math.ceil(rows(parameter) / Math.ceil(rows(parameter) / most));
 }
 
 /** By kind and then by group. */
@@ -58,7 +92,7 @@ export function carriedTensors(net: Net): readonly Carried[] {
     carriedGroups(net).map((group) => ({
       ...{ group, kind: state, isMoved: group.isJoined && moved.includes(state) },
       name: stateName(state, group.name),
-      dims: group.isJoined ? [1, 1, sizeOfAll(group.parameters)] : group.parameters[0]!.dims,
+      dims: group.isJoined ? [1, 1, group.slice?.size ?? sizeOfAll(group.parameters)] : group.parameters[0]!.dims,
     })),
   );
 }
@@ -67,8 +101,8 @@ export function carriedTensors(net: Net): readonly Carried[] {
 interface PackedTensor {
   readonly name: string;
   readonly dims: readonly number[];
-  /** One behind the other. */
-  readonly parts: readonly { readonly name: string; readonly size: number }[];
+  /** One behind the other: elements from..from + size of tensors of the state. */
+  readonly parts: readonly { readonly name: string; readonly from: number; readonly size: number }[];
   /** What is added to every element. */
   readonly offset: number;
 }
@@ -78,7 +112,10 @@ export function packedTensors(m: NetManifest): readonly PackedTensor[] {
   const offset = hasRoom(net) ? wholeFrom : 0;
   return carriedTensors(net).map(({ name, dims, group, kind, isMoved }) => ({
     ...{ name, dims, offset: isMoved ? offset : 0 },
-    parts: group.parameters.map((one) => ({ name: stateName(kind, one.name), size: sizeOf(one.dims) })),
+    parts: group.parameters.map((one) => ({
+      ...{ name: stateName(kind, one.name), from: 0, size: sizeOf(one.dims) },
+      ...group.slice,
+    })),
   }));
 }
 
@@ -91,31 +128,46 @@ function isRounded({ role }: NetParameter): boolean {
   return role === 'W';
 }
 
-/** What the ops of a step read of a group's parameters, by layer. @param W their values, joined or not */
+/** What the ops of a step read of the parameters, by layer. @param groups with their values, joined or not */
 export function emitParameters(
   e: NetEmitter,
-  { parameters, isJoined }: CarriedGroup,
-  W: string,
+  groups: readonly { readonly group: CarriedGroup; readonly W: string }[],
 ): readonly (readonly [string, ParameterNames])[] {
+  const sliced = new Map<NetParameter, string[]>();
+  const whole = groups.flatMap(({ group, W }) => {
+    const copies = emitCopies(e, group, W);
+    if (group.slice === undefined) return copies.map((name, i) => named(group.parameters[i]!, name));
+    sliced.set(group.parameters[0]!, [...(sliced.get(group.parameters[0]!) ?? []), ...copies]);
+    return [];
+  });
+  const joined = Array.from(sliced, ([one, parts]) => named(one, e.reshape(e.concat(parts, 2), one.dims)));
+  return [...whole, ...joined];
+}
+
+function named(parameter: NetParameter, name: string): readonly [string, ParameterNames] {
+  return [parameter.layer, isRounded(parameter) ? { Wc: name } : { b: name }];
+}
+
+/** By parameter; of a slice one, as it is carried. */
+function emitCopies(e: NetEmitter, { parameters, isJoined, slice }: CarriedGroup, W: string): readonly string[] {
   const { fraction, compute } = parameters[0]!;
   const shift = fraction - compute;
-  const named = (parameter: NetParameter, name: string) =>
-    [parameter.layer, isRounded(parameter) ? { Wc: name } : { b: name }] as const;
-  if (!isJoined) return [named(parameters[0]!, isRounded(parameters[0]!) ? e.round(W, shift) : W)];
+  if (!isJoined) return [isRounded(parameters[0]!) ? e.round(W, shift) : W];
   const weights = parameters.filter(isRounded);
+  const copy = weights.length === 0 ? W : e.roundedScaled(W, 2 ** -shift, shift);
+  if (slice !== undefined) return [copy];
   const size = sizeOfAll(weights);
   const rest = parameters.slice(weights.length);
-  const copies =
-    weights.length === 0 ? [] : e.parts(e.roundedScaled(W, 2 ** -shift, shift), dimsOf(weights), sizeOfAll(rest));
+  const copies = weights.length === 0 ? [] : e.parts(copy, dimsOf(weights), sizeOfAll(rest));
   const masters = rest.length === 0 ? [] : e.parts(e.slice(W, 2, size, size + sizeOfAll(rest)), dimsOf(rest));
-  return [...copies, ...masters].map((name, i) => named(parameters[i]!, name));
+  return [...copies, ...masters];
 }
 
 /** The guards of a group's parameters after an update. @param last as it is carried */
 export function watchGroup(e: NetEmitter, net: Net, group: CarriedGroup, last: string): void {
   const { isMoved } = carriedTensors(net).find((one) => one.group.name === group.name)!;
   const W = isMoved ? e.carriedValue(last) : last;
-  const parts = group.isJoined ? e.parts(W, dimsOf(group.parameters)) : [W];
+  const parts = group.isJoined && group.slice === undefined ? e.parts(W, dimsOf(group.parameters)) : [W];
   group.parameters.forEach((parameter, i) => e.watch(parts[i]!, parameter.name, Number(guardMax(parameter))));
 }
 

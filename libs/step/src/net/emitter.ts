@@ -277,9 +277,15 @@ export class NetEmitter {
   parts(x: string, shapes: readonly (readonly number[])[], rest = 0): readonly string[] {
     const sizes = [...shapes.map(sizeOf), ...(rest === 0 ? [] : [rest])];
     if (sizes.length === 1) return [this.reshape(x, shapes[0]!)];
+    const parts = this.split(x, sizes);
+    return shapes.map((dims, i) => this.reshape(parts[i]!, dims));
+  }
+
+  /** A joined tensor's parts of so many elements, joined themselves. */
+  split(x: string, sizes: readonly number[]): readonly string[] {
     const parts = sizes.map(() => this.graph.fresh());
     this.graph.nodes('Split', [x, this.graph.axes(...sizes)], { axis: { int: 2 } }, parts);
-    return shapes.map((dims, i) => this.reshape(parts[i]!, dims));
+    return parts;
   }
 
   /** Elements from..to (to left out) of an axis, every `step`-th. */

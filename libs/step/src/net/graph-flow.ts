@@ -46,9 +46,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   });
   const groups = carriedGroups(net).map((group) => emittedGroup(e, net, group));
   const parameters = new Map(frozen);
-  for (const { group, W } of groups) {
-    for (const [layer, own] of emitParameters(e, group, W)) parameters.set(layer, { ...parameters.get(layer), ...own });
-  }
+  for (const [layer, own] of emitParameters(e, groups)) parameters.set(layer, { ...parameters.get(layer), ...own });
   const isCounted = way.isCounted === true;
   const parts = emitParts(e, net, parameters, isCounted);
   for (const name of ['loss', 'right'] as const) {
@@ -62,8 +60,8 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   if (parts.counts !== undefined) e.graph.node('Identity', [parts.counts], {}, 'step.counts');
   const scalarCount = optimizer.kind.scalars(optimizer.members, 0).length;
   const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
-  const moved = groups.map(({ group: { parameters: own }, W, carried }) => ({
-    ...{ parameters: own, W, carried },
+  const moved = groups.map(({ group: { parameters: own, slice }, W, carried }) => ({
+    ...{ parameters: own, slice, W, carried },
     D: own.map(({ name }) => parts.gradients.get(name)!),
   }));
   e.side = 'values';

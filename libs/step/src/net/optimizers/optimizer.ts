@@ -16,9 +16,10 @@ export interface Moved {
 
 type Updated = Pick<Moved, 'W' | 'state'>;
 
-/** A parameter in a graph, or several that are joined, in one shape. */
+/** A parameter in a graph, or several that are joined, or a slice of one, in one shape. */
 export interface EmittedGroup {
   readonly parameters: readonly NetParameter[];
+  readonly slice?: { readonly size: number } | undefined;
   /** Values, whole numbers. */
   readonly W: string;
   /** As they are carried: of those that `moved` names as the emitter's `carry` has them. */

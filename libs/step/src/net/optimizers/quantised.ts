@@ -171,29 +171,50 @@ export function stepMax(
 
 /** `h` of each group, clipped. Where the norm is not above `clip`, κ is 2^16 and `RS(h·κ, 16)` is h. */
 export function emitGradients(e: NetEmitter, optimizer: Quantised, groups: readonly EmittedGroup[]): readonly string[] {
-  const all = groups.map((group) => emitQuantised(e, optimizer, group));
+  const moved = emitMoved(e, optimizer, groups);
+  const top = Number(gradientTop(optimizer));
+  const all = groups.map(({ parameters }, i) => {
+    const isRounded = parameters.some((one) => shiftOf(one, optimizer) > 0);
+    return e.clamp(isRounded ? e.whole(moved[i]!) : moved[i]!, -top, top);
+  });
   if (optimizer.clip === undefined) return all;
-  const columns = groups.flatMap(({ parameters }, i) => emitSquares(e, parameters, all[i]!));
-  const n2 = e.sum(e.round(e.concat(columns, 0), 12), 0);
+  const n2 = e.sum(e.round(e.concat(emitColumns(e, groups, all), 0), 12), 0);
   const kappa = e.floorDiv(e.scalar(optimizer.clip * 2 ** 16), e.node('Max', [e.isqrt(n2), e.scalar(1)]));
   const cut = e.scale(e.node('Min', [kappa, e.scalar(2 ** 16)]), -16);
   return all.map((h) => e.roundedScaled(h, cut, 16));
 }
 
-function emitQuantised(e: NetEmitter, optimizer: Quantised, { parameters, D }: EmittedGroup): string {
-  const top = Number(gradientTop(optimizer));
-  const shifts = parameters.map(({ gradientFraction }) => gradientFraction - optimizer.gq);
-  const moved = e.joined(D.map((name, i) => e.rowSums.moved(name, shifts[i]!)));
-  return e.clamp(shifts.some((s) => s > 0) ? e.whole(moved) : moved, -top, top);
+function shiftOf({ gradientFraction }: NetParameter, { gq }: Quantised): number {
+  return gradientFraction - gq;
+}
+
+/** What `whole` makes `RS(D, f_D − gq)`, of each group. Slices are of one product. */
+function emitMoved(e: NetEmitter, optimizer: Quantised, groups: readonly EmittedGroup[]): readonly string[] {
+  const slices = new Map<NetParameter, readonly string[]>();
+  return groups.map(({ parameters, slice, D }) => {
+    const joined = () => e.joined(D.map((name, i) => e.rowSums.moved(name, shiftOf(parameters[i]!, optimizer))));
+    if (slice === undefined) return joined();
+    const one = parameters[0]!;
+    const sizes = groups.flatMap((group) => (group.parameters[0] === one ? [group.slice!.size] : []));
+    const [first, ...others] = slices.get(one) ?? e.split(joined(), sizes);
+    slices.set(one, others);
+    return first!;
+  });
 }
 
 /** `Σ_i h_ij²` by parameter, j along the last axis. */
-function emitSquares(e: NetEmitter, parameters: readonly NetParameter[], h: string): readonly string[] {
-  const parts = e.parts(
-    e.mul(h, h),
-    parameters.map(({ dims }) => dims),
-  );
-  return parameters.map(({ dims }, i) => (dims.length === 1 ? parts[i]! : e.sum(parts[i]!, 0, 0)));
+function emitColumns(e: NetEmitter, groups: readonly EmittedGroup[], h: readonly string[]): readonly string[] {
+  const columns = new Map<NetParameter, string[]>();
+  groups.forEach(({ parameters, slice }, at) => {
+    const dims = slice === undefined ? parameters.map((one) => one.dims) : [[-1, parameters[0]!.dims.at(-1)!]];
+    const squares = e.mul(h[at]!, h[at]!);
+    const parts = slice === undefined ? e.parts(squares, dims) : [e.reshape(squares, dims[0]!)];
+    parameters.forEach((one, i) => {
+      const sum = dims[i]!.length === 1 ? parts[i]! : e.sum(parts[i]!, 0, 0);
+      columns.set(one, [...(columns.get(one) ?? []), sum]);
+    });
+  });
+  return Array.from(columns.values(), (sums) => (sums.length === 1 ? sums[0]! : e.node('Sum', sums)));
 }
 
 /** @param scalars λ_t, and ω_t where there is a decay @returns W after the step, as it is carried */
