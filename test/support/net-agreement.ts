@@ -77,8 +77,13 @@ export function referenceOutcome(m: NetManifest, parameters: Weights, examples: 
   return outcomeOf(() => netStepReference(m, startState(m, parameters), frozenOf(m, parameters), examples, 0).state);
 }
 
-export async function engineOutcome(m: NetManifest, parameters: Weights, examples: NetExamples): Promise<Outcome> {
-  const engine = await NetEngine.open(m, frozenOf(m, parameters));
+export async function engineOutcome(
+  m: NetManifest,
+  parameters: Weights,
+  examples: NetExamples,
+  hasBytes = true,
+): Promise<Outcome> {
+  const engine = await NetEngine.open(m, frozenOf(m, parameters), { hasBytes });
   try {
     const request = { dataset: engine.load(examples), weights: startState(m, parameters), fromStep: 0, stepCount: 1 };
     const state = await engine.train(request).catch((error: unknown) => error);

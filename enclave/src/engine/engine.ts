@@ -38,6 +38,8 @@ export interface EngineOptions {
   readonly hasQuick?: boolean;
   /** Of `fxt/2`: whether steps count values at the ends of their range, and errors of 0; false when absent. */
   readonly isCounted?: boolean;
+  /** Of `fxt/2`: whether products may be taken by bytes, where the runtime's are exact; true when absent. */
+  readonly hasBytes?: boolean;
 }
 
 export interface ChunkProgress extends Metrics {

@@ -1,5 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
-import { InferenceSession } from '#libs/onnx';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { carriesBytes, InferenceSession } from '#libs/onnx';
 import {
   drawnParameters,
   GuardViolation,
@@ -11,6 +11,9 @@ import {
 } from '#libs/step';
 import { smallNet } from '#test/net-agreement';
 import { NetEngine } from './net-engine.js';
+
+// Asked once in a process, by a call of its own.
+beforeAll(carriesBytes);
 
 /** Trains, and tells of each call of the runtime by its outputs what graph it was. */
 async function train(m: NetManifest, examples: NetExamples, weights: Weights, stepCount: number) {

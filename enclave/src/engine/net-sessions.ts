@@ -2,7 +2,7 @@
  * Runs steps of a net on onnxruntime. The quick graph comes first, whose checks say whether it was exact; and parameters
  * are watched only where no bound shows that they stay within their guards (libs/step/SPEC.md §26).
  */
-import { InferenceSession, type NamedTensors } from '#libs/onnx';
+import { carriesBytes, InferenceSession, type NamedTensors } from '#libs/onnx';
 import {
   buildNetTrainGraph,
   hasMoves,
@@ -18,7 +18,7 @@ const pauseSteps = 500;
 /** Whole numbers below this are carried by float32. */
 const singleMax = 2 ** 24;
 
-type Way = NonNullable<Parameters<typeof buildNetTrainGraph>[1]>;
+type Way = Pick<NonNullable<Parameters<typeof buildNetTrainGraph>[1]>, 'isQuick' | 'isWatched'>;
 
 interface Opened {
   readonly graph: NetTrainGraph;
@@ -44,16 +44,17 @@ export class NetSessions {
   private constructor(
     readonly manifest: NetManifest,
     private readonly options: InferenceSession.SessionOptions,
-    private readonly isCounted: boolean,
+    private readonly graphs: { readonly isCounted: boolean; readonly hasBytes: boolean },
   ) {}
 
-  /** @param isCounted whether every step counts on its edges (libs/step/SPEC.md §21.1) */
+  /** @param isCounted whether every step counts on its edges @param mayBytes whether it may take products by bytes */
   static async open(
     manifest: NetManifest,
     options: InferenceSession.SessionOptions,
     isCounted: boolean,
+    mayBytes: boolean,
   ): Promise<NetSessions> {
-    const sessions = new NetSessions(manifest, options, isCounted);
+    const sessions = new NetSessions(manifest, options, { isCounted, hasBytes: mayBytes && (await carriesBytes()) });
     await sessions.#open({ isQuick: true, isWatched: !hasMoves(manifest) });
     return sessions;
   }
@@ -95,7 +96,7 @@ export class NetSessions {
   }
 
   async #create(way: Way): Promise<Opened> {
-    const graph = buildNetTrainGraph(this.manifest, { ...way, isCounted: this.isCounted });
+    const graph = buildNetTrainGraph(this.manifest, { ...way, ...this.graphs });
     return { graph, session: await InferenceSession.create(graph.model, this.options) };
   }
 }

@@ -43,10 +43,9 @@ export function stateMagnitudes(m: NetManifest, packed: NamedTensors, names: rea
   return new Map(names.map((name) => [name, Math.max(...numbers.get(name)!.map(({ read }) => most(read())))]));
 }
 
+/** Whole numbers from a place of a tensor on. */
 interface Part {
-  /** Place in the tensor. */
   readonly from: number;
-  /** The whole numbers from there on. */
   readonly read: () => Float64Array;
 }
 

@@ -3,3 +3,4 @@ export { InferenceSession, Tensor } from './runtime.js';
 export { chooseProvider, chosenProvider, providerRefused } from './provider.js';
 export { NetForward } from './net-forward.js';
 export { elementTypeOf, float64Tensors, sessionOptions, type NamedTensors } from './net-tensors.js';
+export { carriesBytes } from './carries-bytes.js';

@@ -8,6 +8,7 @@ import {
   type Weights,
   sizeOf,
 } from '#libs/step';
+import { carriesBytes } from './carries-bytes.js';
 import { InferenceSession, Tensor } from './runtime.js';
 import { elementTypeOf, float64Tensors, sessionOptions } from './net-tensors.js';
 
@@ -22,7 +23,7 @@ export class NetForward {
 
   /** @param threads of one operator */
   static async open(manifest: NetManifest, threads = 1): Promise<NetForward> {
-    const { model } = buildNetForwardGraph(manifest);
+    const { model } = buildNetForwardGraph(manifest, await carriesBytes());
     return new NetForward(manifest, await InferenceSession.create(model, sessionOptions(threads, 'all', manifest)));
   }
 

@@ -7,6 +7,7 @@
 import { sizeOf } from '../tensors.js';
 import { hasRoom } from './bounds.js';
 import type { NetParameter } from './edge.js';
+import { emitDigit } from './byte-products.js';
 import { wholeFrom, type NetEmitter } from './emitter.js';
 import { netOf } from './manifest.js';
 import type { Net, NetManifest } from './net.js';
@@ -131,25 +132,46 @@ function isRounded({ role }: NetParameter): boolean {
 /** What the ops of a step read of the parameters, by layer. @param groups with their values, joined or not */
 export function emitParameters(
   e: NetEmitter,
-  groups: readonly { readonly group: CarriedGroup; readonly W: string }[],
+  groups: readonly Emitted[],
 ): readonly (readonly [string, ParameterNames])[] {
-  const sliced = new Map<NetParameter, string[]>();
-  const whole = groups.flatMap(({ group, W }) => {
-    const copies = emitCopies(e, group, W);
-    if (group.slice === undefined) return copies.map((name, i) => named(group.parameters[i]!, name));
-    sliced.set(group.parameters[0]!, [...(sliced.get(group.parameters[0]!) ?? []), ...copies]);
+  const sliced = new Map<NetParameter, Emitted[]>();
+  const whole = groups.flatMap((one) => {
+    const { parameters, slice } = one.group;
+    if (slice === undefined) return emitCopies(e, one).map((name, i) => named(parameters[i]!, name));
+    sliced.set(parameters[0]!, [...(sliced.get(parameters[0]!) ?? []), one]);
     return [];
   });
-  const joined = Array.from(sliced, ([one, parts]) => named(one, e.reshape(e.concat(parts, 2), one.dims)));
-  return [...whole, ...joined];
+  return [...whole, ...Array.from(sliced, ([one, slices]) => ofSlices(e, one, slices))];
+}
+
+interface Emitted {
+  readonly group: CarriedGroup;
+  readonly W: string;
+  readonly carried: { readonly W: string };
+  readonly isMoved: boolean;
 }
 
 function named(parameter: NetParameter, name: string): readonly [string, ParameterNames] {
   return [parameter.layer, isRounded(parameter) ? { Wc: name } : { b: name }];
 }
 
+/** Of one parameter, its digits beside its copy; what nobody reads is not written. */
+function ofSlices(e: NetEmitter, one: NetParameter, slices: readonly Emitted[]): readonly [string, ParameterNames] {
+  const whole = (emit: (slice: Emitted) => string) => e.later(() => e.reshape(e.concat(slices.map(emit), 2), one.dims));
+  const [layer, names] = named(
+    one,
+    whole((slice) => emitCopies(e, slice)[0]!),
+  );
+  const shift = one.fraction - one.compute;
+  const digits = [0, 1, 2].map((at) =>
+    whole(({ carried, isMoved }) => emitDigit(e, carried.W, isMoved ? e.carriedFrom : 0, shift, at)),
+  );
+  return [layer, isRounded(one) ? { ...names, digit: (at) => digits[at]! } : names];
+}
+
 /** By parameter; of a slice one, as it is carried. */
-function emitCopies(e: NetEmitter, { parameters, isJoined, slice }: CarriedGroup, W: string): readonly string[] {
+function emitCopies(e: NetEmitter, { group, W }: Emitted): readonly string[] {
+  const { parameters, isJoined, slice } = group;
   const { fraction, compute } = parameters[0]!;
   const shift = fraction - compute;
   if (!isJoined) return [isRounded(parameters[0]!) ? e.round(W, shift) : W];

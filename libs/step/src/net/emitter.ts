@@ -29,6 +29,11 @@ interface EmitterOptions {
   readonly isQuick?: boolean;
   /** Whether what is rounded stays below 2^52 (`hasRoom` of the range rules). */
   readonly hasRoom: boolean;
+  /**
+   * Where products may be taken by bytes: in how many parts the batch goes, and the edge whose errors are the loss's;
+   * Infinity and none where nothing is summed over a batch.
+   */
+  readonly bytes?: { readonly parts: number; readonly output: string } | undefined;
   /** Of watch outputs and step inputs. */
   readonly prefix: string;
 }
@@ -44,6 +49,8 @@ export class NetEmitter {
   readonly #seen = new Map<string, number>();
   readonly #tables = new Map<Float64Array, string>();
   readonly #vectors = new Map<number, string>();
+  readonly #later = new Map<string, { readonly make: () => string; name?: string }>();
+  readonly #bytes = new Map<string, string>();
 
   constructor(
     readonly graph: GraphBuilder,
@@ -55,7 +62,37 @@ export class NetEmitter {
   }
 
   node(op: string, inputs: readonly string[], attributes: Parameters<GraphBuilder['node']>[2] = {}): string {
-    return this.graph.node(op, inputs, attributes);
+    return this.graph.node(
+      op,
+      inputs.map((name) => this.#made(name)),
+      attributes,
+    );
+  }
+
+  /** A tensor that is written once a node reads it. */
+  later(make: () => string): string {
+    const name = this.graph.fresh();
+    this.#later.set(name, { make });
+    return name;
+  }
+
+  #made(name: string): string {
+    const later = this.#later.get(name);
+    if (later === undefined) return name;
+    later.name ??= later.make();
+    return later.name;
+  }
+
+  /** Bytes as whole numbers. */
+  fromBytes(bytes: string): string {
+    const name = this.later(() => this.cast(bytes, 'float64'));
+    this.#bytes.set(name, bytes);
+    return name;
+  }
+
+  /** What `fromBytes` was given. */
+  bytesOf(name: string): string | undefined {
+    return this.#bytes.get(name);
   }
 
   scalar(value: number): string {
@@ -144,7 +181,12 @@ export class NetEmitter {
    * whole numbers.
    */
   carryScaled(x: string, factor: number): string {
-    return this.affine(x, factor, this.options.hasRoom ? wholeFrom : 0);
+    return this.affine(x, factor, this.carriedFrom);
+  }
+
+  /** What whole numbers are moved by that are carried. */
+  get carriedFrom(): number {
+    return this.options.hasRoom ? wholeFrom : 0;
   }
 
   /** The whole numbers that are carried. */

@@ -15,6 +15,8 @@ import { isLarge } from './state.js';
 export interface FlowWay {
   readonly isWatched: boolean;
   readonly isQuick: boolean;
+  /** Whether the runtime's products of bytes are exact, so that they may be taken. */
+  readonly hasBytes?: boolean;
   /** Whether the step counts what lies at the ends of edges, and errors that are 0. */
   readonly isCounted?: boolean;
 }
@@ -42,6 +44,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
     overflow: manifest.overflow,
     hasRoom: hasRoom(net),
     isQuick: way.isQuick,
+    bytes: way.hasBytes === true ? { parts: batchParts(net), output: net.output.id } : undefined,
     prefix: 'step.',
   });
   const groups = carriedGroups(net).map((group) => emittedGroup(e, net, group));
@@ -116,7 +119,9 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
 function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {
   const own = carriedTensors(net).filter((one) => one.group.name === group.name);
   const [carried, ...state] = own.map(({ name }) => `step.${name}`);
-  return { group, W: own[0]!.isMoved ? e.carriedValue(carried!) : carried!, carried: { W: carried!, state } };
+  const { isMoved } = own[0]!;
+  const W = isMoved ? e.later(() => e.carriedValue(carried!)) : carried!;
+  return { group, W, isMoved, carried: { W: carried!, state } };
 }
 
 /** Exact gradient sums by parameter, in the order of libs/step/SPEC.md §21, and errors by edge. */

@@ -27,7 +27,8 @@ export function emitForward(
   features: string,
   parameters: ReadonlyMap<string, ParameterNames>,
 ): Map<string, EmittedPass> {
-  const first = input.element === 'token' ? features : e.cast(features, 'float64');
+  const numbers = input.element === 'uint8' ? e.fromBytes(features) : e.cast(features, 'float64');
+  const first = input.element === 'token' ? features : numbers;
   const passes = new Map<string, EmittedPass>([['input', { inputs: [], output: first, saved: {} }]]);
   for (const layer of layers) {
     const inputs = layer.inputs.map(({ id }) => passes.get(id)!.output);

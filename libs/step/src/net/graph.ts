@@ -97,10 +97,14 @@ function stepBody(
   return flow.graph.encode('fxt2_step', inputs, outputs);
 }
 
-export function buildNetForwardGraph(m: NetManifest): NetForwardGraph {
+/** @param hasBytes as in `FlowWay` */
+export function buildNetForwardGraph(m: NetManifest, hasBytes = false): NetForwardGraph {
   const net = netOf(m);
   const graph = new GraphBuilder('e');
-  const e = new NetEmitter(graph, { isTraining: false, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' });
+  const e = new NetEmitter(graph, {
+    ...{ isTraining: false, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' },
+    bytes: hasBytes ? { parts: Infinity, output: '' } : undefined,
+  });
   const names = computeCopies(e, net.parameters, '');
   const passes = emitForward(e, net, 'features', names);
   graph.node('Identity', [passes.get(net.output.id)!.output], {}, 'output');

@@ -34,6 +34,9 @@ interface Writer {
   sum(x: string, axis: number): string;
   transpose(x: string, perm: readonly number[]): string;
   cast(x: string, to: ElementType): string;
+  bytesOf(name: string): string | undefined;
+  joined(names: readonly string[]): string;
+  split(x: string, sizes: readonly number[]): readonly string[];
 }
 
 /** A product of bytes in float32 is worth its check. */
@@ -80,6 +83,18 @@ export class RowSums {
     return this.#products(factors, 2 ** -s, half === 0 ? undefined : e.scalar(half))!;
   }
 
+  /** The same in joined parts of so many elements; of a product in float32 each is made float64 by itself. */
+  movedParts(D: string, s: number, sizes: readonly number[]): readonly string[] {
+    const { e } = this;
+    const [factor, ...others] = this.#factors.get(D) ?? [];
+    if (factor === undefined || others.length > 0 || factor.isTurned || !this.#isQuick(factor)) {
+      return e.split(e.joined([this.moved(D, s)]), sizes);
+    }
+    const product = this.#single(factor, { alpha: { float: 2 ** -s }, transA: { int: 1 } });
+    const half = s > 0 ? e.half(s) : 0;
+    return e.split(e.joined([product]), sizes).map((part) => e.moved(e.cast(part, 'float64'), half));
+  }
+
   /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
   descended(W: string, D: string, m: string): string {
     const { e } = this;
@@ -106,17 +121,21 @@ export class RowSums {
       );
       return addend === undefined ? turned : this.e.add(turned, addend);
     }
-    return factors.reduce<string | undefined>((sum, { left, right, leftMax }) => {
-      if (this.e.options.isQuick !== true || leftMax > byteMax) {
-        return this.e.node('Gemm', [left, right, ...(sum === undefined ? [] : [sum])], attributes);
+    return factors.reduce<string | undefined>((sum, factor) => {
+      if (!this.#isQuick(factor)) {
+        return this.e.node('Gemm', [factor.left, factor.right, ...(sum === undefined ? [] : [sum])], attributes);
       }
-      const product = this.#single({ left, right, leftMax }, attributes);
+      const product = this.e.cast(this.#single(factor, attributes), 'float64');
       return sum === undefined ? product : this.e.add(product, sum);
     }, addend);
   }
 
+  #isQuick({ leftMax }: Factors): boolean {
+    return this.e.options.isQuick === true && leftMax <= byteMax;
+  }
+
   /**
-   * alpha·leftᵀ·right in float32. Every partial sum is at most leftMax times the sum of a column's magnitudes on the right;
+   * alpha·leftᵀ·right as float32, alpha a power of 2. Every partial sum is at most leftMax times the sum of a column's magnitudes on the right;
    * while that is below 2^24, float32 carries it.
    */
   #single({ left, right, leftMax }: Omit<Factors, 'isTurned'>, attributes: Attributes): string {
@@ -126,7 +145,7 @@ export class RowSums {
     const most = e.node('ReduceMax', [columns], { keepdims: { int: 0 } });
     e.graph.node('Mul', [most, e.scalar(leftMax)], {}, `${e.options.prefix}${output}`);
     this.checks.push({ output });
-    return e.cast(e.node('Gemm', [e.cast(left, 'float32'), e.cast(right, 'float32')], attributes), 'float64');
+    return e.node('Gemm', [e.cast(e.bytesOf(left) ?? left, 'float32'), e.cast(right, 'float32')], attributes);
   }
 
   #named(factors: readonly Factors[]): string {

@@ -2,11 +2,11 @@
 import { concatBytes } from '#attestation/base';
 import { bytesField, floatField, messageField, stringField, varintField } from './protobuf.js';
 
-export type ElementType = 'float32' | 'uint8' | 'int16' | 'int32' | 'int64' | 'bool' | 'float64';
+export type ElementType = 'float32' | 'uint8' | 'int8' | 'int16' | 'int32' | 'int64' | 'bool' | 'float64';
 
 /** TensorProto.DataType of ONNX. */
 export const elementCode: Readonly<Record<ElementType, number>> = {
-  ...{ float32: 1, uint8: 2, int16: 5, int32: 6, int64: 7, bool: 9, float64: 11 },
+  ...{ float32: 1, uint8: 2, int8: 3, int16: 5, int32: 6, int64: 7, bool: 9, float64: 11 },
 };
 
 export interface ValueInfo {

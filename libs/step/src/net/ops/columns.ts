@@ -71,10 +71,26 @@ function axesOf({ H, W, out, k, stride, top, left }: Convolution): readonly [Axi
   ];
 }
 
-/** `col` as [batch, py, px, …] in two stages: over kx, then over ky. */
-export function emitColumns(e: NetEmitter, x: string, convolution: Convolution): string {
+/** `col` as [batch, py, px, …] in two stages: over kx, then over ky. @param as what of the padded input lies in it */
+export function emitColumns(
+  e: NetEmitter,
+  x: string,
+  convolution: Convolution,
+  as: (padded: string) => string = (maps) => maps,
+): string {
   const [rows, columns] = axesOf(convolution);
-  return gathered(e, gathered(e, padded(e, x, [rows, columns]), columns), rows);
+  return gathered(e, gathered(e, as(padded(e, x, [rows, columns])), columns), rows);
+}
+
+/** The same of maps of one channel, places of the kernel first and turned in the end: whole rows are copied. */
+export function emitFlatColumns(e: NetEmitter, x: string, convolution: Convolution): string {
+  const axes = axesOf(convolution);
+  const [rows, columns] = axes;
+  const maps = padded(e, x, axes);
+  const shape = [-1, 1, rows.before + rows.size + behind(rows), columns.out];
+  const parts = taken(e, maps, columns).map((part) => e.reshape(part, shape));
+  const places = e.concat(taken(e, e.concat(parts, 1), { ...rows, axis: 2 }), 1);
+  return e.transpose(e.reshape(places, [-1, rows.k * columns.k, rows.out * columns.out]), [0, 2, 1]);
 }
 
 /** Elements that an axis of the padded input must have. */
@@ -82,44 +98,73 @@ function reachOf({ out, k, stride }: Axis): number {
   return (out - 1) * stride + k;
 }
 
+/** Padding behind. */
+function behind(one: Axis): number {
+  return Math.max(0, reachOf(one) - one.before - one.size);
+}
+
 function padded(e: NetEmitter, x: string, axes: readonly Axis[]): string {
   const before = axes.map((one) => one.before);
-  const after = axes.map((one) => Math.max(0, reachOf(one) - one.before - one.size));
+  const after = axes.map(behind);
   if ([...before, ...after].every((size) => size === 0)) return x;
   return e.node('Pad', [x, e.graph.axes(0, ...before, 0, 0, ...after, 0)]);
 }
 
-function gathered(e: NetEmitter, x: string, { axis, out, k, stride }: Axis): string {
-  const parts = Array.from({ length: k }, (_, at) => e.slice(x, axis, at, at + (out - 1) * stride + 1, stride));
-  return e.concat(parts, 3);
+function gathered(e: NetEmitter, x: string, axis: Axis): string {
+  return e.concat(taken(e, x, axis), 3);
 }
 
-/** Sums over all entries of each pixel, [batch, H, W, C], in two stages: over ky, then over kx. */
-export function emitFromColumns(e: NetEmitter, col: string, convolution: Convolution): string {
+/** By place of the kernel what of x lies under it. */
+function taken(e: NetEmitter, x: string, { axis, out, k, stride }: Axis): readonly string[] {
+  return Array.from({ length: k }, (_, at) => e.slice(x, axis, at, at + (out - 1) * stride + 1, stride));
+}
+
+/**
+ * The errors `G` [batch, py, px, out] times Wcᵀ, summed for each pixel: [batch, H, W, C]. The copies of G that lie under the
+ * kernel's rows stand side by side, so that one product sums over ky too; then its parts are added over kx.
+ *
+ * @param Wc [k0·k1·C, out]
+ */
+export function emitPixelErrors(e: NetEmitter, G: string, Wc: string, convolution: Convolution): string {
   const [rows, columns] = axesOf(convolution);
   const { C, out, k } = convolution;
-  const width = k[1]! * C;
-  const first = spread(e, e.reshape(col, [-1, out[0]!, out[1]!, k[0]! * width]), rows, width, out[1]!);
-  return spread(e, first, columns, C, rows.size);
+  const [width, outputs] = [k[1]! * C, out[2]!];
+  const parts = Array.from({ length: k[0]! }, (_, at) => shifted(e, G, rows, at, { width: outputs, other: out[1]! }));
+  const beside = inner(e, e.concat(parts, 3), rows);
+  const kernel = e.reshape(e.transpose(e.reshape(Wc, [k[0]!, width, outputs]), [0, 2, 1]), [k[0]! * outputs, width]);
+  const product = e.node('Gemm', [e.rows(beside, k[0]! * outputs), kernel]);
+  const errors = e.reshape(product, [-1, rows.size, out[1]!, width]);
+  const taps = Array.from({ length: k[1]! }, (_, at) => {
+    const tap = k[1] === 1 ? errors : e.slice(errors, 3, at * C, (at + 1) * C);
+    return shifted(e, tap, columns, at, { width: C, other: rows.size });
+  });
+  return inner(e, taps.length === 1 ? taps[0]! : e.node('Sum', taps), columns);
 }
 
-/** Adds the k parts of the last axis into the axis, each one place further. @param other size of the axis beside it */
-function spread(e: NetEmitter, x: string, one: Axis, width: number, other: number): string {
+/** What is no padding. */
+function inner(e: NetEmitter, x: string, { axis, size, before, out, k, stride }: Axis): string {
+  const isWhole = before === 0 && out * stride + k - 1 <= size;
+  return isWhole ? x : e.slice(x, axis, before, before + size);
+}
+
+interface Beside {
+  /** Of the last axis. */
+  readonly width: number;
+  /** Size of the axis beside the one that is moved along. */
+  readonly other: number;
+}
+
+/** x with `at` places of 0 before it on the axis, and as many behind it as the axis has. */
+function shifted(e: NetEmitter, x: string, one: Axis, at: number, beside: Beside): string {
   const { axis, size, out, k, stride, before } = one;
   const dilated = out * stride;
   const length = Math.max(before + size, dilated + k - 1);
-  const parts = Array.from({ length: k }, (_, at) => {
-    const part = k === 1 ? x : e.slice(x, 3, at * width, (at + 1) * width);
-    const begins = onAxis(axis, at);
-    const ends = onAxis(axis, length - dilated - at);
-    return e.node('Pad', [withGaps(e, part, one, width, other), e.graph.axes(...begins, ...ends)]);
-  });
-  const sum = parts.length === 1 ? parts[0]! : e.node('Sum', parts);
-  return e.slice(sum, axis, before, before + size);
+  const ends = onAxis(axis, length - dilated - at);
+  return e.node('Pad', [withGaps(e, x, one, beside), e.graph.axes(...onAxis(axis, at), ...ends)]);
 }
 
 /** stride − 1 zeros behind every element of the axis. */
-function withGaps(e: NetEmitter, x: string, { axis, out, stride }: Axis, width: number, other: number): string {
+function withGaps(e: NetEmitter, x: string, { axis, out, stride }: Axis, { width, other }: Beside): string {
   if (stride === 1) return x;
   const split = axis === 1 ? [-1, out, 1, other, width] : [-1, other, out, 1, width];
   const gap = Array.from({ length: 10 }, (_, i) => (i === 5 + axis + 1 ? stride - 1 : 0));

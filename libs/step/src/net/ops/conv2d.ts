@@ -2,9 +2,11 @@
 import { refuse } from '../../errors.js';
 import { roundShift } from '../../integers.js';
 import * as limits from '../../limits.js';
-import type { NetLayer } from '../edge.js';
+import { byteTermsMax, byteWeightMax, emitByteProduct, emitBytes, emitByteSums } from '../byte-products.js';
+import { computeMax, type NetLayer } from '../edge.js';
+import type { NetEmitter } from '../emitter.js';
 import { columnSums, product, transposed } from '../tensor.js';
-import { emitColumns, emitFromColumns, fromColumns, toColumns, type Convolution } from './columns.js';
+import { emitColumns, emitFlatColumns, emitPixelErrors, fromColumns, toColumns, type Convolution } from './columns.js';
 import {
   backwardShift,
   biasAddend,
@@ -95,22 +97,33 @@ export const conv2d: NetOp<Conv2d> = {
     return { inputs: [{ dims: [G.dims[0]!, ...layer.inputs[0]!.shape], data }], gradients };
   },
   emitForward(e, layer, [x], { Wc, b }) {
-    const col = e.rows(emitColumns(e, x!, convolutionOf(layer)), fanOf(layer));
+    const s = forwardShift(layer);
     const addend = emitBiasAddend(e, layer, b);
-    const y = e.roundedProduct(col, Wc!, forwardShift(layer), { ...(addend !== undefined && { addend }) });
-    return { output: e.unrows(e.sat(y, layer.output), layer.output.shape), saved: { col } };
+    const added = addend === undefined ? {} : { addend };
+    const bytes = emitByteRows(e, layer, x!);
+    const rows = bytes ?? e.rows(emitColumns(e, x!, convolutionOf(layer)), fanOf(layer));
+    const y =
+      bytes !== undefined && bytesOf(layer) === 2
+        ? emitByteProduct(e, rows, Wc!, { ...sizesOf(layer), s, ...added })
+        : e.roundedProduct(bytes === undefined ? rows : e.cast(rows, 'float64'), Wc!, s, added);
+    const output = e.unrows(e.sat(y, layer.output), layer.output.shape);
+    return { output, saved: { [bytes === undefined ? 'col' : 'bytes']: rows } };
   },
-  emitBackward(e, layer, G, { saved }, { Wc }, [wanted]) {
+  emitBackward(e, layer, G, { saved: { col, bytes } }, { Wc }, [wanted]) {
     const g = e.rows(G, layer.members.out);
+    const [ofWeights, ofBias] = [isTrained(layer, 'W'), isTrained(layer, 'b')];
+    const total = ofBias || (ofWeights && bytes !== undefined) ? e.sum(g, 0, 0) : '';
     const gradients = {
-      ...(isTrained(layer, 'W') && {
-        W: e.rowSums[layer.members.out < fanOf(layer) ? 'addNarrow' : 'add'](saved.col!, g),
+      ...(ofWeights && {
+        W:
+          bytes === undefined
+            ? e.rowSums[layer.members.out < fanOf(layer) ? 'addNarrow' : 'add'](col!, g)
+            : emitByteSums(e, bytes, g, { ...sizesOf(layer), bytes: bytesOf(layer), total }),
       }),
-      ...(isTrained(layer, 'b') && { b: e.sum(g, 0, 0) }),
+      ...(ofBias && { b: total }),
     };
     if (wanted !== true) return { inputs: [undefined], gradients };
-    const dcol = e.node('Gemm', [g, Wc!], { transB: { int: 1 } });
-    const sums = emitFromColumns(e, dcol, convolutionOf(layer));
+    const sums = emitPixelErrors(e, G, Wc!, convolutionOf(layer));
     return { inputs: [e.sat(e.round(sums, backwardShift(layer)), layer.inputs[0]!)], gradients };
   },
   widest: (layer) => layer.output.shape[0]! * layer.output.shape[1]! * fanOf(layer),
@@ -128,6 +141,35 @@ export const conv2d: NetOp<Conv2d> = {
   },
   unprovable: () => ['a convolution has no step proof'],
 };
+
+/** Bytes of a number that it reads. */
+function bytesOf({ inputs }: Layer): 1 | 2 {
+  return inputs[0]!.element === 'uint8' ? 1 : 2;
+}
+
+function sizesOf(layer: Layer): { readonly taps: number; readonly C: number; readonly out: number } {
+  const { k, out } = layer.members;
+  return { taps: k[0]! * k[1]!, C: convolutionOf(layer).C, out };
+}
+
+/** `col` by bytes, where its products may be taken so: uint8 [rows, …]. */
+function emitByteRows(e: NetEmitter, layer: Layer, x: string): string | undefined {
+  const { bytes } = e.options;
+  const [{ element }, count] = [layer.inputs[0]!, bytesOf(layer)];
+  const raw = e.bytesOf(x);
+  if (bytes === undefined || element === 'int32' || (element === 'uint8' && raw === undefined)) return undefined;
+  const rows = Number(rowsIn(layer.batch / bytes.parts, layer.output.shape));
+  const fits = Math.max(rows, count * fanOf(layer)) <= byteTermsMax && computeMax(layer.parameters.W!) <= byteWeightMax;
+  if (!fits || layer.output.id === bytes.output) return undefined;
+  const convolution = convolutionOf(layer);
+  if (count === 2)
+    return e.rows(
+      emitColumns(e, x, convolution, (maps) => emitBytes(e, maps)),
+      2 * fanOf(layer),
+    );
+  const columns = convolution.C === 1 ? emitFlatColumns : emitColumns;
+  return e.rows(columns(e, raw!, convolution), fanOf(layer));
+}
 
 function fanOf({ parameters }: Layer): number {
   return parameters.W!.dims[0]!;

@@ -11,6 +11,7 @@ import {
   type NetLayer,
   type ParameterDraft,
 } from '../edge.js';
+import { byteTermsMax, byteWeightMax, emitDigitProduct } from '../byte-products.js';
 import { columnSums, product, rowsOf, transposed } from '../tensor.js';
 import type { NetOp } from './op.js';
 
@@ -65,11 +66,16 @@ export const dense: NetOp<Dense> = {
     const data = H.map((value) => run.sat(roundShift(value, backwardShift(layer)), layer.inputs[0]!.id));
     return { inputs: [{ dims: x!.dims, data }], gradients };
   },
-  emitForward(e, layer, [x], { Wc, b }) {
-    const input = layer.inputs[0]!;
-    const rows = e.rows(x!, input.shape.at(-1)!);
+  emitForward(e, layer, [x], { Wc, digit, b }) {
+    const [fan, s] = [layer.inputs[0]!.shape.at(-1)!, forwardShift(layer)];
+    const bytes = e.bytesOf(x!);
+    const rows = bytes === undefined ? e.rows(x!, fan) : e.fromBytes(e.rows(bytes, fan));
     const addend = emitBiasAddend(e, layer, b);
-    const y = e.roundedProduct(rows, Wc!, forwardShift(layer), { ...(addend !== undefined && { addend }) });
+    const isByDigits = e.options.bytes !== undefined && bytes !== undefined && digit !== undefined;
+    const y =
+      isByDigits && fan <= byteTermsMax && computeMax(layer.parameters.W!) <= byteWeightMax
+        ? emitDigitProduct(e, e.bytesOf(rows)!, digit, s, addend)
+        : e.roundedProduct(rows, Wc!, s, { ...(addend !== undefined && { addend }) });
     return { output: e.unrows(e.sat(y, layer.output), layer.output.shape), saved: { rows } };
   },
   emitBackward(e, layer, G, { saved }, { Wc }, [wanted]) {

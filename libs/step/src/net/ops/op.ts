@@ -41,6 +41,8 @@ export interface ParameterNames {
   readonly b?: string;
   /** Compute copy, float64. */
   readonly Wc?: string;
+  /** Its digit `at` of 0 … 2 to the base 256, −128 … 127, as int8; of those that are moved in slices. */
+  readonly digit?: (at: number) => string;
 }
 
 export interface EmittedPass {

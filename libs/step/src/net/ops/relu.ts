@@ -30,11 +30,14 @@ export const relu: NetOp<Relu> = {
     return { inputs: [dx], gradients: {} };
   },
   emitForward: (e, { members }, [x]) => ({ output: e.clamp(x!, 0, Number(topOf(members))), saved: {} }),
-  /** The mask is read off y, of whole numbers: y·(top − y) is at least 1 exactly when 0 < x < top. */
+  /** The mask is read off y. */
   emitBackward(e, layer, G, { output }, _p, [wanted]) {
     if (wanted !== true) return { inputs: [undefined], gradients: {} };
-    const below = e.sub(e.scalar(Number(topOf(layer.members))), output);
-    const open = e.mul(G, e.clamp(e.mul(output, below), 0, 1));
+    const ends = [
+      e.node('Greater', [output, e.scalar(0)]),
+      e.node('Greater', [e.scalar(Number(topOf(layer.members))), output]),
+    ];
+    const open = e.mul(G, e.cast(e.node('And', ends), 'float64'));
     return { inputs: [e.sat(e.round(open, errorShift(layer)), layer.inputs[0]!)], gradients: {} };
   },
   emitFloat(f, { members, output }, [x]) {

@@ -192,11 +192,12 @@ function shiftOf({ gradientFraction }: NetParameter, { gq }: Quantised): number 
 function emitMoved(e: NetEmitter, optimizer: Quantised, groups: readonly EmittedGroup[]): readonly string[] {
   const slices = new Map<NetParameter, readonly string[]>();
   return groups.map(({ parameters, slice, D }) => {
-    const joined = () => e.joined(D.map((name, i) => e.rowSums.moved(name, shiftOf(parameters[i]!, optimizer))));
-    if (slice === undefined) return joined();
     const one = parameters[0]!;
+    if (slice === undefined) {
+      return e.joined(D.map((name, i) => e.rowSums.moved(name, shiftOf(parameters[i]!, optimizer))));
+    }
     const sizes = groups.flatMap((group) => (group.parameters[0] === one ? [group.slice!.size] : []));
-    const [first, ...others] = slices.get(one) ?? e.split(joined(), sizes);
+    const [first, ...others] = slices.get(one) ?? e.rowSums.movedParts(D[0]!, shiftOf(one, optimizer), sizes);
     slices.set(one, others);
     return first!;
   });

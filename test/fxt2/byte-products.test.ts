@@ -1,0 +1,74 @@
+/** Products that the engine takes by bytes, and as float64 takes them: both as the reference has them (libs/step/SPEC.md §26). */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { buildNetTrainGraph, type NetManifest } from '#libs/step';
+import {
+  engineOutcome,
+  randomExamples,
+  randomParameters,
+  referenceOutcome,
+  seeded,
+  smallNet,
+} from '#test/net-agreement';
+
+const lr = { frac: 24, points: [[0, 1 << 16]] };
+const optimizer = { kind: 'adamw', beta1: [13, 7], beta2: [1, 10], lr };
+const side = (most: number) => fc.integer({ min: 1, max: most });
+const pair = (most: number) => fc.array(side(most), { minLength: 2, maxLength: 2 });
+const convolution = fc.record({
+  ...{ k: pair(3), stride: pair(2), bias: fc.boolean() },
+  pad: fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 4, maxLength: 4 }),
+});
+
+/** Whether a graph has such a product; names of ops stand in a model as they are. */
+const hasProduct = (m: NetManifest, hasBytes: boolean): boolean =>
+  Buffer.from(buildNetTrainGraph(m, { isQuick: true, isWatched: false, hasBytes }).model).includes('MatMulInteger');
+
+async function agrees(m: NetManifest, seed: number, sizes: readonly [number, number]): Promise<void> {
+  const next = seeded(seed);
+  const parameters = randomParameters(m, next, sizes[0]);
+  const examples = randomExamples(m, next, sizes[1]);
+  const expected = referenceOutcome(m, parameters, examples);
+  for (const hasBytes of [true, false]) {
+    expect(await engineOutcome(m, parameters, examples, hasBytes)).toEqual(expected);
+  }
+}
+
+const one = fc.record({
+  ...{ first: convolution, second: convolution, C: side(2), seed: fc.nat() },
+  ...{ dtype: fc.constantFrom('uint8', 'int16'), overflow: fc.constantFrom('saturate', 'fail') },
+  // Up to the ends of every range: there every digit is at an end of its own.
+  ...{ weights: fc.constantFrom(2 ** -8, 2 ** -3, 1 - 2 ** -20), features: fc.constantFrom(2 ** -8, 1) },
+});
+
+it('convolutions over bytes, over numbers of 16 bits and over edges', async () => {
+  await fc.assert(
+    fc.asyncProperty(one, async ({ first, second, C, seed, dtype, overflow, weights, features }) => {
+      const layers = [
+        { op: 'conv2d', out: 2, ...first },
+        { op: 'conv2d', out: 3, ...second, pad: second.pad.map((size) => size + 2) },
+        ...[{ op: 'flatten' }, { op: 'dense', out: 3 }],
+      ];
+      const m = smallNet(layers, { input: { shape: [4, 5, C], dtype, frac: 8 }, overflow, optimizer, g: 14 });
+      expect(hasProduct(m, true)).toBe(true);
+      expect(hasProduct(m, false)).toBe(false);
+      await agrees(m, seed, [weights, features]);
+    }),
+    { numRuns: 25, seed: 20_261_126 },
+  );
+});
+
+it.each([2 ** -8, 1 - 2 ** -20])('a dense layer on bytes that is moved in slices, weights of %d', async (size) => {
+  const m = smallNet([{ op: 'dense', out: 352 }, { op: 'relu' }, { op: 'dense', out: 3 }], {
+    ...{ input: { shape: [200], frac: 8 }, optimizer },
+  });
+  expect([true, false].map((hasBytes) => hasProduct(m, hasBytes))).toEqual([true, false]);
+  await agrees(m, 7, [size, 1]);
+});
+
+it("a convolution whose errors are the loss's own is none of them, for 2^15 has no two bytes", () => {
+  const m = smallNet([{ op: 'conv2d', k: [2, 2], out: 3 }], {
+    ...{ input: { shape: [3, 3, 1], dtype: 'int16', frac: 8 }, labelShape: [2, 2], g: 15, optimizer },
+  });
+  expect(hasProduct(m, true)).toBe(false);
+});
