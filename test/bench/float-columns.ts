@@ -28,18 +28,37 @@ export function emitColumns(f: FloatGraph, x: string, { H, W, out, k, stride, to
   return gathered(gathered(padded, 2), 1);
 }
 
-/** For strides of 1. */
-export function emitFromColumns(f: FloatGraph, columns: string, { H, W, C, out, k, top, left }: Convolution): string {
-  const spread = (x: string, axis: 1 | 2, width: number, before: number, size: number) => {
+/**
+ * The errors `G` [batch, h, w, out] times Wᵀ, summed for each pixel, for strides of 1: copies of G that lie under the
+ * kernel's rows stand side by side, so that one product sums over ky, as the exact graph has it.
+ */
+export function emitPixelErrors(
+  f: FloatGraph,
+  G: string,
+  W: string,
+  { H, W: wide, C, out, k, top, left }: Convolution,
+): string {
+  const [outputs, width] = [out[2]!, k[1]! * C];
+  const moved = (x: string, axis: 1 | 2, before: number, size: number) => {
     const [taps, places] = [k[axis - 1]!, out[axis - 1]!];
     const length = Math.max(before + size, places + taps - 1);
-    const parts = Array.from({ length: taps }, (_, at) => {
-      const ends = [0, 0, 0, 0].map((_, i) => (i === axis ? length - places - at : 0));
+    return (at: number) => {
       const begins = [0, 0, 0, 0].map((_, i) => (i === axis ? at : 0));
-      return f.node('Pad', [f.slice(x, 3, at * width, (at + 1) * width), f.graph.axes(...begins, ...ends)]);
-    });
-    return f.slice(f.node('Sum', parts), axis, before, before + size);
+      const ends = [0, 0, 0, 0].map((_, i) => (i === axis ? length - places - at : 0));
+      return f.node('Pad', [x, f.graph.axes(...begins, ...ends)]);
+    };
   };
-  const rows = spread(f.reshape(columns, [-1, out[0]!, out[1]!, k[0]! * k[1]! * C]), 1, k[1]! * C, top, H);
-  return spread(rows, 2, C, left, W);
+  const inner = (x: string, axis: 1 | 2, before: number, size: number) => {
+    const isWhole = before === 0 && out[axis - 1]! + k[axis - 1]! - 1 <= size;
+    return isWhole ? x : f.slice(x, axis, before, before + size);
+  };
+  const rows = Array.from({ length: k[0]! }, (_, at) => moved(G, 1, top, H)(at));
+  const beside = inner(f.concat(rows, 3), 1, top, H);
+  const kernel = f.reshape(f.transpose(f.reshape(W, [k[0]!, width, outputs]), [0, 2, 1]), [k[0]! * outputs, width]);
+  const product = f.node('Gemm', [f.rows(beside, k[0]! * outputs), kernel]);
+  const errors = f.reshape(product, [-1, H, out[1]!, width]);
+  const taps = Array.from({ length: k[1]! }, (_, at) =>
+    moved(f.slice(errors, 3, at * C, (at + 1) * C), 2, left, wide)(at),
+  );
+  return inner(f.node('Sum', taps), 2, left, wide);
 }

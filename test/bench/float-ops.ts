@@ -1,5 +1,5 @@
 /** Layers in ordinary float32, forward and backward, as nodes: what a trainer without rounding computes. */
-import { emitColumns, emitFromColumns, type Convolution } from './float-columns.js';
+import { emitColumns, emitPixelErrors, type Convolution } from './float-columns.js';
 import type { FloatGraph } from './float-graph.js';
 
 /** A layer in a net: sizes of its edges without the batch, names of its parameters. */
@@ -65,9 +65,9 @@ const conv2d: FloatOp = (f, place, [x]) => {
   const { y, back } = product(f, place, f.rows(emitColumns(f, x!, convolution), k[0]! * k[1]! * C));
   return {
     output: f.reshape(y, [-1, ...place.output]),
-    back(G, wanted) {
-      const { x: columns, ...gradients } = back(f.rows(G, place.output[2]!), wanted);
-      return { inputs: [columns && emitFromColumns(f, columns, convolution)], ...gradients };
+    back(G, [isWanted]) {
+      const gradients = back(f.rows(G, place.output[2]!), [false]);
+      return { inputs: [isWanted === true ? emitPixelErrors(f, G, place.W!, convolution) : undefined], ...gradients };
     },
   };
 };
