@@ -243,9 +243,7 @@ function app(name, row) {
 const project = '^(apps|attestation|contracts|enclave|libs|migrations|test)/';
 /** Tests and what only tests use. */
 const tests = '(\\.test\\.ts$|^apps/[^/]+/test/|^contracts/test/|^libs/zk/src/testing/)';
-const npmTypes = [
-  ...['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-bundled', 'npm-no-pkg', 'npm-unknown', 'undetermined'],
-];
+const npmTypes = 'npm npm-dev npm-optional npm-peer npm-bundled npm-no-pkg npm-unknown undetermined'.split(' ');
 
 const packagePath = (name) => `(^|/)node_modules/(@types/)?${name.replace('/', '\\/')}(/|$)`;
 const corePath = (name) => `^(node:)?${name}$`;

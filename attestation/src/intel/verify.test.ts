@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeSamples } from '#test/describe-samples';
 import { samplesRoot } from '#test/samples';
 import { parseCollateralBundle, readPcsResponse } from './collateral.js';

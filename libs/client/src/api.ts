@@ -47,19 +47,15 @@ const partBytes = 8 * 1024 * 1024;
 /** A stream that says nothing for so long is asked for again: its server may be gone without a word. */
 const silentWithinMs = 30_000;
 
-/** @param urls  of one replica or more: one that does not answer is left for the next */
-export function createApi(urls: string | readonly string[], apiKey: string): ControlPlaneApi {
+type Call = (path: string, init?: RequestInit, attemptsMax?: number, withinMs?: number) => Promise<Response>;
+
+/** Every request may be repeated: those that change something carry an idempotency key, or what they store by name. */
+function callOf(urls: string | readonly string[], apiKey: string): Call {
   const authorization = { authorization: `Bearer ${apiKey}` };
   const bases = typeof urls === 'string' ? [urls] : urls;
   let at = 0;
 
-  /** Every request may be repeated: those that change something carry an idempotency key, or what they store by name. */
-  function call(
-    path: string,
-    init: RequestInit = {},
-    attemptsMax = attempts,
-    withinMs = answerWithinMs,
-  ): Promise<Response> {
+  return (path, init = {}, attemptsMax = attempts, withinMs = answerWithinMs) => {
     const shedUntil = performance.now() + shedPatienceMs;
     const once = async (): Promise<Response> => {
       for (let asked = 1; ; asked++) {
@@ -88,8 +84,12 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
       isWorthAgain: (error) => error instanceof CollateralError,
       beforePause: () => void (at += 1),
     });
-  }
+  };
+}
 
+/** @param urls  of one replica or more: one that does not answer is left for the next */
+export function createApi(urls: string | readonly string[], apiKey: string): ControlPlaneApi {
+  const call = callOf(urls, apiKey);
   return {
     get: async <T>(path: string) => (await (await call(path)).json()) as T,
     getBytes: async (path) => new Uint8Array(await (await call(path)).arrayBuffer()),
