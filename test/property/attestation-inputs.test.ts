@@ -216,6 +216,15 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
     verifyEntry: [[first.entry, noise(32)]],
     checkInclusion: [[noise(32), 0, { size: 2, root: noise(32) }, [noise(32)]]],
     checkConsistency: [[{ size: 1, root: noise(32) }, { size: 2, root: noise(32) }, [noise(32)]]],
+    parseLogExport: [
+      [
+        attestation.encodeLogExport({
+          v: 1,
+          note: 'n',
+          revocations: [{ entry: noise(40), index: 0, path: [noise(32)] }],
+        }),
+      ],
+    ],
     verifyLogProof: [[attestation.parseLogProof(first.proof), noise(32), attestation.parseTrustPolicy(trustText)]],
     expectedGpuNonce: [[session]],
     expectedReportData: [[session]],
