@@ -58,6 +58,8 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     const { test } = site;
     const { page, close } = await site.open('client');
     await page.getByRole('button', { name: 'Live: pause' }).waitFor();
+    // Once the stream is open the page asks once for what it may have missed.
+    await page.waitForTimeout(1000);
     const asked: string[] = [];
     page.on('request', (request) => void (request.url().includes('/v1/jobs?') && asked.push(request.url())));
     await page.waitForTimeout(3000);
