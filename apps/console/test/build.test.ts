@@ -33,8 +33,8 @@ it('names its one script and its one style, and allows nothing else', () => {
   expect(html).not.toMatch(/new Function\(|[^.\w]eval\(/);
 });
 
-it('stays below 249 kB gzipped', () => {
-  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(249_000);
+it('stays below 251 kB gzipped', () => {
+  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(251_000);
 });
 
 it('has no word in its sources that makes markup of text, keeps anything or asks the network', () => {

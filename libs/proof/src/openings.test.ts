@@ -20,7 +20,7 @@ function mnist(epochs: number, superblock = 16): Manifest {
   });
 }
 
-const digest = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+const digest = (id: number): Uint8Array => Uint8Array.from({ length: 32 }, (_, at) => (at % 2 ? id >> 8 : id));
 const named = (id: number, context = id) => ({ jobId: digest(id), context: digest(context) });
 const job = (id: number, epochs: number, context = id): JobOpenings =>
   openingsOfJob(named(id, context), mnist(epochs), records);
@@ -91,10 +91,10 @@ describe('Z-M1 one spec under several terms', () => {
       const budget = openingBudget(profile);
       let admitted: readonly JobOpenings[] = [];
       for (let n = 1; n <= Math.floor(budget / 2); n++) admitted = admitJob(admitted, job(1, 1, n), profile);
-      expect(() => admitJob(admitted, job(1, 1, 100), profile)).toThrow(/border/);
-      for (let n = admitted.length + 1; n <= budget; n++) admitted = admitJob(admitted, job(n + 100, 1), profile);
+      expect(() => admitJob(admitted, job(1, 1, 1000), profile)).toThrow(/border/);
+      for (let n = admitted.length + 1; n <= budget; n++) admitted = admitJob(admitted, job(n + 1000, 1), profile);
       expect(admitted).toHaveLength(budget);
-      expect(() => admitJob(admitted, job(250, 1), profile)).toThrow(/superblock/);
+      expect(() => admitJob(admitted, job(9000, 1), profile)).toThrow(/superblock/);
       expect(admitJob(admitted, job(1, 1, 1), profile)).toBe(admitted);
     },
   );
