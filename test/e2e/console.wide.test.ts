@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
 /** Jobs in many states, with whatever a stranger may say in them. */
 async function furnish({ test }: ConsoleSite): Promise<Partial<Record<KeyName, [string, string][]>>> {
   const nodeId = await register(test, script.slice(0, 60));
-  const url = `https://hooks.acme.test/${encodeURIComponent(script)}?${script}`.slice(0, 200);
+  const url = `http://127.0.0.1:9/${encodeURIComponent(script)}?${script.replaceAll(' ', '/')}`;
   const hook = (await test.as('client').post('/v1/webhooks', { url }).expect(201)).body as { id: string };
   await codeOf(test.send(pattern.leaseProgress, { [script]: script }));
   const failed = await submitFunded(test);

@@ -1,7 +1,7 @@
 /** A part of the 200 seeds that are run by name: `npm run faults -- --log --count 200`. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LogRun } from './run.js';
-import { runSeeds, withEngines } from './session.js';
+import { findLogPlant, logPlants, runSeeds, withEngines } from './session.js';
 
 const seeds = 60;
 
@@ -13,3 +13,12 @@ it('loses nothing, numbers nothing twice and shows one history under many seeds'
   const kinds = new Set(runs.flatMap(({ faults }) => faults));
   expect([...kinds].toSorted()).toEqual(['database', 'disk-full', 'kill', 'sleep']);
 }, 1_800_000);
+
+// What a log shows before its rows are committed is seen where replicas share a server.
+const haveServer = process.env['VERITRAIN_TEST_DATABASE_URL'] !== undefined;
+
+describe.each(logPlants)('a log that is broken on purpose: %s', (plant) => {
+  it.skipIf(!haveServer && plant === 'early-signature')('is found', { timeout: 600_000 }, async () => {
+    expect(await withEngines((engines) => findLogPlant(plant, engines))).not.toBeNull();
+  });
+});

@@ -28,7 +28,8 @@ describe('merkle (libs/zk/SPEC.md §2.1, §10)', () => {
     expect(toHex(hashLeaves(0x5301, [words(1n, 2n, 3n)])[0]!)).toBe(
       '4ee7b382d5b4a75b702d6f152f479dc362b7e9c5c4c2dd2de4c888581b9995ee',
     );
-    expect(LEAF_HEADER).toEqual({ W0: 0x5701, WT: 0x5701, S: 0x5301, D: 0x4401, L1: 0x4c01 });
+    const level = { L1: 0x4c01, L2: 0x4c01, L3: 0x4c01 };
+    expect(LEAF_HEADER).toEqual({ W0: 0x5701, WT: 0x5701, S: 0x5301, D: 0x4401, ...level });
   });
 
   it('never gives a leaf and a node the same input', () => {
