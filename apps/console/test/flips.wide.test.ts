@@ -13,7 +13,8 @@ import { costlyCorpus } from './costly-corpus.js';
 import { flipsOf, presentOfTest, seenOfFlip } from './flips.js';
 import { judgedHere } from './judged.js';
 
-const flips = 200;
+/** Of each kind; `VERITRAIN_FLIPS=200` takes minutes. */
+const flips = Number(process.env['VERITRAIN_FLIPS'] ?? 40);
 const kinds = [
   ...['good', 'logged', 'rounds', 'proved', 'version-1', 'version-3', 'tee-and-proof'],
   ...(hasGroth16Tools ? ['groth16'] : []),

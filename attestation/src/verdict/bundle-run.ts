@@ -136,3 +136,8 @@ export function checkDelivery({ bundle, terms }: BundleParts): string {
   }
   return same('BUNDLE_DELIVERY', toHex(deliveryDigest(ciphertextDigest, keyCommit)), toHex(bundle.run.delivery));
 }
+
+/** Where the escrow delivers nothing, no seal is over what the bundle says of a delivery. */
+export function undelivered({ terms }: BundleParts): string[] {
+  return (terms.mode & JobMode.reveal) === 0 ? ['delivery'] : [];
+}

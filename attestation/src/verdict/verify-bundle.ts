@@ -19,7 +19,15 @@ import {
   type StartOf,
 } from './bundle-proofs.js';
 import { bundleRules, type BundleCode } from './bundle-rules.js';
-import { checkChain, checkDelivery, checkReceipts, checkRounds, checkRun, checkSeal } from './bundle-run.js';
+import {
+  checkChain,
+  checkDelivery,
+  checkReceipts,
+  checkRounds,
+  checkRun,
+  checkSeal,
+  undelivered,
+} from './bundle-run.js';
 import { appraiseSessions, checkSessions, outcomeOf } from './bundle-sessions.js';
 import { checkTransactions, type SeenTransaction } from './bundle-words.js';
 import {
@@ -157,7 +165,13 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     evaluations,
     log,
     checks,
-    notChecked: [...context.unbound, ...open, ...unsigned, ...(await context.unused(judgement, results))],
+    notChecked: [
+      ...context.unbound,
+      ...undelivered(context),
+      ...open,
+      ...unsigned,
+      ...(await context.unused(judgement, results)),
+    ],
     material: await statesOf(context, judgement, results, material, [own, trust]),
     sessions: results,
     bundle,
