@@ -35,8 +35,11 @@ export function Earnings({ query, me }: Props) {
 }
 
 function Sums({ items, me, isAll }: { readonly items: readonly Earning[]; readonly me: Me; readonly isAll: boolean }) {
-  const sum = (member: 'earnedWei' | 'priceWei', of: readonly Earning[]): string =>
-    String(of.reduce((total, one) => total + BigInt(one[member]), 0n));
+  const sum = (member: 'earnedWei' | 'priceWei', of: readonly Earning[]): string => {
+    const amounts = of.map((one) => one[member]);
+    const notOne = amounts.find((amount) => !/^[0-9]+$/.test(amount));
+    return notOne ?? String(amounts.reduce((total, amount) => total + BigInt(amount), 0n));
+  };
   const open = items.filter(({ escrowState }) => openStates.includes(escrowState));
   return (
     <section aria-labelledby="sums">
