@@ -8,7 +8,7 @@ import * as F from '../commit/field/extension.js';
 import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
 import { levelsOf } from '../relation/levels.js';
-import { freezeChallenges, verdict as proofVerdict, type Forgery } from '../testing/lies.js';
+import { freezeChallenges, verdict as proofVerdict, verdictsAround, type Forgery } from '../testing/lies.js';
 import {
   addPolynomial,
   changeFolded,
@@ -38,15 +38,8 @@ afterEach(() => vi.restoreAllMocks());
 const verdict = (forge: Forgery): string => proofVerdict(backend, { plan, input }, new Map(), forge);
 const limb = wrongLimb(backend, segment);
 
-function expectMeets(site: Site): void {
-  let thaw = freezeChallenges();
-  expect(verdict(limb)).toBe('accepted');
-  thaw();
-  thaw = freezeChallenges(site);
-  expect(verdict(limb)).toBe('STEP_FINAL_CHECK');
-  thaw();
-  expect(verdict(limb)).toBe('STEP_FINAL_CHECK');
-}
+const expectMeets = (site: Site): void =>
+  expect(verdictsAround(site, () => verdict(limb))).toEqual(['accepted', 'STEP_FINAL_CHECK', 'STEP_FINAL_CHECK']);
 
 /** Places of messages of the opening: row rounds, u, root and values of level 1, its rounds, those of level 2. */
 const values2 = 2 * rowVars + 2 + first.points + 2 * first.rowVars + 1;

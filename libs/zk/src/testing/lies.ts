@@ -18,11 +18,12 @@ import { lifted } from '../prover/sumcheck-script.js';
 import { SITE, type Site } from '../transcript/sites.js';
 import { Transcript } from '../transcript/transcript.js';
 import * as padProducts from '../verifier/flow/pads.js';
+import type { Plan } from '../relation/plan.js';
 import type { CombinedClaim } from '../verifier/flow/pads.js';
 import { zeroForm, type LinearForm } from '../verifier/linear-form.js';
 import { MaskedProtocol } from '../verifier/masked-protocol.js';
 import { ProofBytes } from '../verifier/source.js';
-import { scheduleOf } from '../verifier/statement.js';
+import { scheduleOf, type StepProofStatement } from '../verifier/statement.js';
 import { runVerifier } from '../verifier/verify.js';
 import { seedOf, type TestSegment } from './segments.js';
 
@@ -200,13 +201,24 @@ export function verdict(
   forge?.(segment);
   const { result } = proveWitness(backend, plan, input, segment);
   told.undo();
+  return codeOfProof(plan, result.statement, result.proof);
+}
+
+/** What the verifier says of a proof: `accepted`, or the code of its refusal. */
+export function codeOfProof(plan: Plan, statement: StepProofStatement, proof: Uint8Array): string {
   try {
-    runVerifier(plan, result.statement, new Transcript(), new ProofBytes(result.proof));
+    runVerifier(plan, statement, new Transcript(), new ProofBytes(proof));
     return 'accepted';
   } catch (error) {
     if (error instanceof Rejection) return error.code;
     throw error;
   }
+}
+
+export function flipped(bytes: Uint8Array, at: number, by = 1): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[at]! ^= by;
+  return copy;
 }
 
 /** Challenge number `count` of a site under `freezeChallenges`. */
@@ -227,4 +239,18 @@ export function freezeChallenges(except?: Site): () => void {
     return frozenChallenge(site, count);
   });
   return () => void spy.mockRestore();
+}
+
+/**
+ * Whether a forgery that one challenge stands against is accepted, with every challenge known in advance; with that one
+ * drawn; with all of them drawn.
+ */
+export function verdictsAround(site: Site, judge: () => string): readonly string[] {
+  let thaw = freezeChallenges();
+  const known = judge();
+  thaw();
+  thaw = freezeChallenges(site);
+  const drawn = judge();
+  thaw();
+  return [known, drawn, judge()];
 }

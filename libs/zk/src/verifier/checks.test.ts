@@ -3,12 +3,13 @@
  * a change that the verifier rejects and a verifier without this check accepts.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Rejection, concatBytes } from '#attestation/base';
+import { concatBytes } from '#attestation/base';
 import * as F from '../commit/field/extension.js';
 import { createEngine } from '../commit/kernels/index.js';
 import * as multiproof from '../merkle/multiproof.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';
+import { codeOfProof, flipped } from '../testing/lies.js';
 import { testManifest, testProfile, testSegment } from '../testing/segments.js';
 import { partsOf } from '../testing/structure.js';
 import { Transcript } from '../transcript/transcript.js';
@@ -24,21 +25,7 @@ const parts = partsOf(plan, statement, proof);
 
 afterEach(() => vi.restoreAllMocks());
 
-function codeOf(changed: Uint8Array): string {
-  try {
-    runVerifier(plan, statement, new Transcript(), new ProofBytes(changed));
-    return 'accepted';
-  } catch (error) {
-    if (error instanceof Rejection) return error.code;
-    throw error;
-  }
-}
-
-function flipped(at: number): Uint8Array {
-  const copy = Uint8Array.from(proof);
-  copy[at]! ^= 1;
-  return copy;
-}
+const codeOf = (changed: Uint8Array): string => codeOfProof(plan, statement, changed);
 
 describe('a verifier that leaves out', () => {
   it('grinding accepts nonces of zero', () => {
@@ -65,7 +52,7 @@ describe('a verifier that leaves out', () => {
     ['L1', 4],
   ] as const)('the root of %s accepts a false sibling', (tree, place) => {
     const sibling = parts.find((part) => part.kind === 'sibling' && part.tree === tree)!;
-    const changed = flipped(sibling.offset);
+    const changed = flipped(proof, sibling.offset);
     expect(codeOf(changed)).toBe(`STEP_MERKLE_${tree}`);
     const rootOf = multiproof.rootOf;
     const level1 = parts.find((part) => part.kind === 'root' && part.tree === 'L1')!;
@@ -83,7 +70,7 @@ describe('a verifier that leaves out', () => {
 
   it('the final value accepts a false last message', () => {
     const last = parts.at(-1)!;
-    const changed = flipped(last.offset + last.length - 1);
+    const changed = flipped(proof, last.offset + last.length - 1);
     expect(codeOf(changed)).toBe('STEP_FINAL_CHECK');
     vi.spyOn(F, 'equal').mockReturnValue(true);
     expect(codeOf(changed)).toBe('accepted');

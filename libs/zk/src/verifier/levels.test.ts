@@ -3,7 +3,7 @@
  * honest proofs, every part that only they have changed by one bit, and verifiers that leave a check out.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Rejection, toHex } from '#attestation/base';
+import { toHex } from '#attestation/base';
 import { createEngine } from '../commit/kernels/index.js';
 import type { Profile } from '../commit/params.js';
 import * as multiproof from '../merkle/multiproof.js';
@@ -11,12 +11,10 @@ import { KernelBackend } from '../prover/kernel-backend.js';
 import { plainBackend } from '../prover/plain-backend.js';
 import { proveSegment } from '../prover/prove.js';
 import { planBytes, type Plan } from '../relation/plan.js';
+import { codeOfProof, flipped } from '../testing/lies.js';
 import { testManifest, testProfile, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { partsOf } from '../testing/structure.js';
-import { Transcript } from '../transcript/transcript.js';
-import { ProofBytes } from './source.js';
 import type { StepProofStatement } from './statement.js';
-import { runVerifier } from './verify.js';
 
 const level = { k: 2, logBlowup: 3, multiplicity: 2, queries: 5, grind: 14, grindFold: 14 };
 const ground = { grind0: 14, grind1: 14, grindFold: 14, grindFold1: 14 };
@@ -50,21 +48,8 @@ const parts = partsOf(deep.plan, statement, proof);
 
 afterEach(() => vi.restoreAllMocks());
 
-function codeOf(changed: Uint8Array, stated: StepProofStatement = statement, plan: Plan = deep.plan): string {
-  try {
-    runVerifier(plan, stated, new Transcript(), new ProofBytes(changed));
-    return 'accepted';
-  } catch (error) {
-    if (error instanceof Rejection) return error.code;
-    throw error;
-  }
-}
-
-function flipped(at: number): Uint8Array {
-  const copy = Uint8Array.from(proof);
-  copy[at]! ^= 1;
-  return copy;
-}
+const codeOf = (changed: Uint8Array, stated: StepProofStatement = statement, plan: Plan = deep.plan): string =>
+  codeOfProof(plan, stated, changed);
 
 describe('proofs of more levels', () => {
   it.each(choices)('are accepted: %s', (_name, choice) => {
@@ -94,7 +79,7 @@ describe('proofs of more levels', () => {
       if (!ofLevel || (part.kind === 'symbol' && k % 9 !== 0)) return [];
       const opened = part.kind === 'symbol' || part.kind === 'sibling';
       const due = opened ? `STEP_MERKLE_${part.tree!}` : k <= lastNonce ? 'STEP_POW' : 'STEP_FINAL_CHECK';
-      const got = codeOf(flipped(part.offset + part.length - 1));
+      const got = codeOf(flipped(proof, part.offset + part.length - 1));
       return got === due ? [] : [{ ...part, got, due }];
     });
     expect(wrong).toEqual([]);
@@ -102,7 +87,7 @@ describe('proofs of more levels', () => {
 
   it('show the values that their statement has the hash of', () => {
     // Root of the witness, then two values of each of W0, WT and D.
-    for (let k = 0; k < 6; k++) expect(codeOf(flipped(32 + 16 * k + 15))).toBe('STEP_STATEMENT');
+    for (let k = 0; k < 6; k++) expect(codeOf(flipped(proof, 32 + 16 * k + 15))).toBe('STEP_STATEMENT');
   });
 
   it('have plans of their own', () => {
@@ -134,7 +119,7 @@ describe('a verifier that leaves out', () => {
     const sibling = parts.find((part) => part.kind === 'sibling' && part.tree === tree)!;
     const root = parts.find((part) => part.kind === 'root' && part.tree === tree)!;
     const stated = proof.subarray(root.offset, root.offset + 32);
-    const changed = flipped(sibling.offset);
+    const changed = flipped(proof, sibling.offset);
     expect(codeOf(changed)).toBe(`STEP_MERKLE_${tree}`);
     const rootOf = multiproof.rootOf;
     const roots = ['W0', 'WT', 'S', 'D', 'L1', 'L2', 'L3'];

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Rejection, toHex } from '#attestation/base';
+import { toHex } from '#attestation/base';
 import { P } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';
 import { derivePlanUnchecked } from '../relation/plan.js';
+import { codeOfProof, flipped } from '../testing/lies.js';
 import { seedOf, testManifest, testProfile, testSegment } from '../testing/segments.js';
-import { Transcript } from '../transcript/transcript.js';
-import { ProofBytes } from './source.js';
 import type { StepProofStatement } from './statement.js';
-import { runVerifier } from './verify.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 const { plan, input } = testSegment(backend);
@@ -17,24 +15,11 @@ const { proof, statement } = proveSegment(backend, plan, input);
 const separate = testSegment(backend, { variant: 'separate' });
 const separateProof = proveSegment(backend, separate.plan, separate.input);
 
-function codeOf(bytes: Uint8Array, changed: StepProofStatement = statement, under = plan): string {
-  try {
-    runVerifier(under, changed, new Transcript(), new ProofBytes(bytes));
-    return 'accepted';
-  } catch (error) {
-    if (error instanceof Rejection) return error.code;
-    throw error;
-  }
-}
+const codeOf = (bytes: Uint8Array, changed: StepProofStatement = statement, under = plan): string =>
+  codeOfProof(under, changed, bytes);
 
 const proofCodes =
   /^STEP_(NONCANONICAL|POW|MERKLE_W0|MERKLE_J|MERKLE_WT|MERKLE_S|MERKLE_D|MERKLE_L1|FINAL_CHECK|PROOF_LENGTH)$/;
-
-function flipped(bytes: Uint8Array, at: number, by = 1): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  copy[at]! ^= by;
-  return copy;
-}
 
 describe('changed proofs', () => {
   it('are accepted unchanged', () => {

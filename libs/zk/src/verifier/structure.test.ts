@@ -7,13 +7,11 @@ import { Rejection, concatBytes } from '#attestation/base';
 import { createEngine } from '../commit/kernels/index.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';
-import { derivePlanUnchecked, type Plan, type Variant } from '../relation/plan.js';
+import { derivePlanUnchecked, type Variant } from '../relation/plan.js';
+import { codeOfProof } from '../testing/lies.js';
 import { seedOf, testManifest, testProfile, testSegment } from '../testing/segments.js';
 import { leavesOf, partsOf, withLeaf, type Path, type ProofPart } from '../testing/structure.js';
-import { Transcript } from '../transcript/transcript.js';
-import { ProofBytes } from './source.js';
 import type { StepProofStatement } from './statement.js';
-import { runVerifier } from './verify.js';
 
 /** Small, but with grinding that no changed message passes by chance in the runs of this file. */
 const profile = {
@@ -33,16 +31,6 @@ function made(variant: Variant) {
   const { plan, input } = testSegment(backend, { variant, profile, manifest: testManifest({ superblock: 2 }) });
   const { proof, statement } = proveSegment(backend, plan, input);
   return { plan, proof, statement, parts: partsOf(plan, statement, proof) };
-}
-
-function codeOf(plan: Plan, statement: StepProofStatement, proof: Uint8Array): string {
-  try {
-    runVerifier(plan, statement, new Transcript(), new ProofBytes(proof));
-    return 'accepted';
-  } catch (error) {
-    if (error instanceof Rejection) return error.code;
-    throw error;
-  }
 }
 
 /** The code that a change of this part must meet: leaves and paths their tree's, the rest the next grinding's. */
@@ -79,7 +67,7 @@ describe.each(variants)('parts of a proof, %s variant', (variant) => {
         if (k % shares !== share) return [];
         const changed = Uint8Array.from(proof);
         changed[part.offset + part.length - 1]! ^= 1;
-        const [got, due] = [codeOf(plan, statement, changed), codeFor(part, parts, variant)];
+        const [got, due] = [codeOfProof(plan, statement, changed), codeFor(part, parts, variant)];
         return got === due ? [] : [{ ...part, got, due }];
       });
       expect(wrong).toEqual([]);
@@ -91,7 +79,7 @@ describe.each(variants)('parts of a proof, %s variant', (variant) => {
     for (const { offset } of elements.filter((_, k) => k % 7 === 0 || k > elements.length - 12)) {
       for (const half of [0, 8]) {
         const changed = Uint8Array.from(proof).fill(255, offset + half, offset + half + 8);
-        expect(codeOf(plan, statement, changed)).toBe('STEP_NONCANONICAL');
+        expect(codeOfProof(plan, statement, changed)).toBe('STEP_NONCANONICAL');
       }
     }
   });
@@ -104,12 +92,12 @@ describe.each(variants)('parts of a proof, %s variant', (variant) => {
         proof.subarray(offset, offset + length),
         proof.subarray(offset + length),
       ];
-      expect(codeOf(plan, statement, concatBytes(before, after))).toMatch(/^STEP_/);
-      expect(codeOf(plan, statement, concatBytes(before, part, part, after))).toMatch(/^STEP_/);
+      expect(codeOfProof(plan, statement, concatBytes(before, after))).toMatch(/^STEP_/);
+      expect(codeOfProof(plan, statement, concatBytes(before, part, part, after))).toMatch(/^STEP_/);
       const next = parts[k + 1];
       if (next?.length !== length) continue;
       const swapped = concatBytes(before, after.subarray(0, length), part, after.subarray(length));
-      expect(codeOf(plan, statement, swapped)).toMatch(/^STEP_/);
+      expect(codeOfProof(plan, statement, swapped)).toMatch(/^STEP_/);
     }
   });
 
@@ -120,7 +108,7 @@ describe.each(variants)('parts of a proof, %s variant', (variant) => {
     const first = symbols[0]!.offset;
     const changed = Uint8Array.from(proof);
     changed.copyWithin(second, first, first + (second - first));
-    expect(codeOf(plan, statement, changed)).toMatch(/^STEP_MERKLE_/);
+    expect(codeOfProof(plan, statement, changed)).toMatch(/^STEP_MERKLE_/);
   });
 });
 
@@ -139,7 +127,7 @@ describe.each(variants)('fields of a statement, %s variant', (variant) => {
     try {
       const known = named[changed.profile];
       if (known === undefined) return 'STEP_PLAN';
-      return codeOf(derivePlanUnchecked(changed.manifest, known, changed.variant), changed, proof);
+      return codeOfProof(derivePlanUnchecked(changed.manifest, known, changed.variant), changed, proof);
     } catch (error) {
       if (error instanceof Rejection) return error.code;
       throw error;
@@ -182,9 +170,9 @@ describe.each(variants)('fields of a statement, %s variant', (variant) => {
 
   it('do not carry a proof over between plans of one size', () => {
     const manifest = { ...statement.manifest, e: statement.manifest.e.map((e) => e + 1) };
-    expect(codeOf(derivePlanUnchecked(manifest, profile, variant), { ...statement, manifest }, proof)).toMatch(
+    expect(codeOfProof(derivePlanUnchecked(manifest, profile, variant), { ...statement, manifest }, proof)).toMatch(
       /^(STEP_|MERKLE)/,
     );
-    expect(codeOf(plan, statement, proofs[other].proof)).toMatch(/^STEP_/);
+    expect(codeOfProof(plan, statement, proofs[other].proof)).toMatch(/^STEP_/);
   });
 });
