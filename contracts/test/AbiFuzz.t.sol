@@ -212,6 +212,7 @@ contract AbiFuzzTest is Fixture {
         _deployed["SnpVerifier"] = _snpVerifier;
         _deployed["SnpRegistry"] = address(registry);
         _deployed["ProofFacts"] = _facts;
+        _deployed["LogAnchors"] = deploy("LogAnchors", "");
         _deployed["QuorumReexecution"] = deploy("QuorumReexecution", abi.encode(registry, POLICY, 2));
         _deployed["ValidationAdapter"] = deploy("ValidationAdapter", abi.encode(settlement, _recorder));
         _deployed["EvaluatorAdapter"] = deploy("EvaluatorAdapter", abi.encode(settlement, _recorder, idOf(_jobs[3])));
@@ -349,6 +350,7 @@ contract AbiFuzzTest is Fixture {
         _add(_snpVerifier, abi.encodeWithSignature("condemn(bytes32,bytes32)", word, word));
         _add(_snpVerifier, abi.encodeWithSignature("verifyReport(bytes,bytes)", new bytes(1184), new bytes(96)));
         _add(_deployed["P384"], abi.encodeWithSignature("verify(bytes,bytes,bytes)", new bytes(48), new bytes(96), new bytes(96)));
+        _add(_deployed["LogAnchors"], abi.encodeWithSignature("anchor(bytes32,uint64,bytes32)", word, 1, word));
         _add(_deployed["EvaluatorAdapter"], abi.encodeWithSignature("evaluate(uint256)", 1));
         _add(_deployed["ValidationAdapter"], abi.encodeWithSignature("answer(bytes32)", idOf(_jobs[3])));
     }

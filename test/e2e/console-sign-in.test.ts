@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('an identity provider in Chromium', () => {
     await page.context().clearCookies();
     await page.goto(`${site.url}/console`);
     await goThrough('ada');
-    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
     const cookies = await page.context().cookies(site.url);
     const own = cookies.filter(({ name }) => name.startsWith('__Host-vt'));

@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/search=0x/);
     await expect.poll(() => page.locator('.list tbody tr').count(), { timeout: 5000 }).toBe(1);
-    await page.getByRole('heading', { name: 'Jobs' }).click();
+    await page.getByRole('heading', { name: 'Jobs', exact: true }).click();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /^Job/ }).waitFor();
@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     const { page, close } = await site.open(null);
     await page.fill('#key', key);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
     await site.test.as('admin').post(`/v1/keys/${id}/revoke`, {}).expect(200);
     await page.getByText('Your session has ended').waitFor({ timeout: 5000 });
     await close();

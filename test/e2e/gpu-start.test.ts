@@ -1,6 +1,6 @@
 /**
  * The enclave with `--gpus nvml` over a simulated NVML that answers with a report recorded on an H100: it starts in
- * confidential mode alone, and its evidence is judged to the last check. A recording answers no new nonce, and that shows.
+ * confidential mode alone, and its evidence is judged. A recording answers no new nonce, and that shows.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -66,7 +66,7 @@ describe.skipIf(!isReady)('an enclave with GPUs', () => {
     () => void buildSimulatedNvml(folder, recorded('report.bin'), Buffer.from(recorded('cert-chain.pem')).toString()),
   );
 
-  it('shows evidence of CPU and GPUs that one appraisal judges: all of a recording holds but its signature', async () => {
+  it('shows evidence of CPU and GPUs that one appraisal judges: what a recording shows before its signature holds', async () => {
     const started = start(library);
     const enclave = await connected(started);
     await enclave.request('open', account);
@@ -85,9 +85,11 @@ describe.skipIf(!isReady)('an enclave with GPUs', () => {
       ...{ nonce, at },
     });
     const failed = submodules.flatMap(({ name, checks }) =>
-      checks.filter(({ status }) => status !== 'met' && status !== 'warned').map(({ code }) => `${name} ${code}`),
+      checks
+        .filter(({ status }) => !['met', 'warned', 'not-checked'].includes(status))
+        .map(({ code }) => `${name} ${code}`),
     );
-    // The nonce that the library puts in is under the signature; both GPUs are the one that was recorded.
+    // The nonce that the library puts in is under the signature, and nothing behind a forged signature is looked at.
     expect(new Set(failed)).toEqual(new Set(expectedFailures));
     const met = submodules.find(({ name }) => name === 'gpu-0')!.checks.filter(({ status }) => status === 'met');
     expect(met.map(({ code }) => code)).toEqual(expect.arrayContaining([...expectedMet]));

@@ -30,5 +30,7 @@ it('shows the entries of a log and of the one that went on after it', async () =
   const verdict = await verifyBundle({
     ...{ bundle: encodeBundle({ ...bundle, log: member }), policy: job.policy, logPolicy: trust },
   });
-  expect(verdict.checks.filter(({ id, status }) => id.startsWith('LOG_') && status !== 'met').map(({ id }) => id)).toEqual(['LOG_REVOKED']);
+  expect(
+    verdict.checks.filter(({ id, status }) => id.startsWith('LOG_') && status !== 'met').map(({ id }) => id),
+  ).toEqual(['LOG_REVOKED']);
 });
