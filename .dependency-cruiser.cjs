@@ -316,17 +316,6 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: { pathNot: tests }, to: { circular: true } },
     { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: entries }, to: {} },
     {
-      name: 'reached',
-      comment: 'Every module serves a process, a tool, a door or a test of the reference that it is.',
-      severity: 'error',
-      from: { path: [...entries, doors.judge, ...Object.values(parts).flatMap(({ door }) => door ?? [])] },
-      to: {
-        path: project,
-        pathNot: [...entries, doors.judge, ...Object.values(parts).flatMap(({ door }) => door ?? [])],
-        reachable: false,
-      },
-    },
-    {
       name: 'installed-in-production',
       comment: 'What runs after `npm ci --omit=dev` imports no development dependency, types aside.',
       severity: 'error',
@@ -398,3 +387,11 @@ module.exports = {
     },
   },
 };
+
+/**
+ * Where `reached` of test/architecture/imports.test.ts begins: processes, tools, doors, and tests of the reference that
+ * it is. The tool's own rule walks the graph once for every pair. Hidden from the tool, which knows no such member.
+ */
+Object.defineProperty(module.exports, 'roots', {
+  value: [...entries, doors.judge, ...Object.values(parts).flatMap(({ door }) => door ?? [])],
+});

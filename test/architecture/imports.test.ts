@@ -1,5 +1,6 @@
 /** Who may import whom: .dependency-cruiser.cjs holds over the repository, and each of its rules catches a plant. */
 import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,6 +13,24 @@ interface Violation {
   readonly rule: { readonly name: string };
 }
 
+interface Module {
+  readonly source: string;
+  readonly dependencies: readonly { readonly resolved: string }[];
+}
+
+const { roots } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as { roots: readonly string[] };
+const isRoot = (source: string): boolean => roots.some((pattern) => new RegExp(pattern).test(source));
+
+/** Modules of the project that nothing which starts by itself leads to. */
+function unreached(modules: readonly Module[]): Violation[] {
+  const dependencies = new Map(modules.map((module) => [module.source, module.dependencies]));
+  const reached = new Set([...dependencies.keys()].filter(isRoot));
+  for (const source of reached) for (const { resolved } of dependencies.get(source) ?? []) reached.add(resolved);
+  return [...dependencies.keys()]
+    .filter((source) => folders.some((folder) => source.startsWith(`${folder}/`)) && !reached.has(source))
+    .map((source) => ({ from: source, to: source, rule: { name: 'reached' } }));
+}
+
 function violationsIn(folder: string): Violation[] {
   const tool = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
   const config = join(root, '.dependency-cruiser.cjs');
@@ -21,7 +40,8 @@ function violationsIn(folder: string): Violation[] {
     { cwd: folder, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 },
   );
   if (stdout === '') throw new Error(stderr);
-  return (JSON.parse(stdout) as { summary: { violations: Violation[] } }).summary.violations;
+  const found = JSON.parse(stdout) as { summary: { violations: Violation[] }; modules: Module[] };
+  return [...found.summary.violations, ...unreached(found.modules)];
 }
 
 it('holds over the repository', () => {
