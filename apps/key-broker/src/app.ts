@@ -20,6 +20,10 @@ import { SharedController } from './shared.controller.js';
 class BrokerModule {}
 
 const sweepEveryMs = 3_600_000;
+const endsEveryMs = 60_000;
+const headEveryMs = 86_400_000;
+/** A stop does not wait longer for the log. */
+const lastHeadWithinMs = 5000;
 
 export interface BrokerApp {
   readonly app: NestExpressApplication;
@@ -45,7 +49,12 @@ async function createApp(parts: Parts, own: readonly Type[], speaker: Provider):
     {
       module: BrokerModule,
       controllers: [SharedController, ResultsController, ...own],
-      providers: [{ provide: PARTS, useValue: parts }, speaker, { provide: Sweeper, useValue: new Sweeper(parts) }],
+      providers: [
+        { provide: PARTS, useValue: parts },
+        speaker,
+        { provide: Sweeper, useValue: new Sweeper(parts) },
+        { provide: HeadKeeper, useValue: new HeadKeeper(parts) },
+      ],
     },
     { logger: ['error', 'warn'], bodyParser: false },
   );
@@ -66,5 +75,37 @@ class Sweeper {
 
   onModuleDestroy(): void {
     clearInterval(this.#timer);
+  }
+}
+
+/** Holds the journal against the log at the start, and logs its head daily and at the stop. */
+class HeadKeeper {
+  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { heads } = parts;
+    this.#timers = [
+      setInterval(() => void this.#try(() => heads.logEnds(now())), endsEveryMs).unref(),
+      setInterval(() => void this.#try(() => heads.logHead(now())), headEveryMs).unref(),
+    ];
+    void this.#try(() => heads.compare(now()));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.#timers.forEach((timer) => clearInterval(timer));
+    const last = this.#try(() => this.#parts.heads.logHead(now()));
+    const timeout = new Promise<void>((resolve) => setTimeout(resolve, lastHeadWithinMs).unref());
+    await Promise.race([last, timeout]);
+  }
+
+  /** What fails is tried again at its next time. */
+  async #try(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.logger.warn('journal and log', { why: error instanceof Error ? error.message : String(error) });
+    }
   }
 }

@@ -11,6 +11,7 @@ import { settingsFiles } from '#libs/process';
 import { openEscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
 import type { Escrows } from './escrow.js';
+import { openOwnEntries, type OwnEntries } from './own-entries.js';
 import { readPolicy } from './policy-file.js';
 import { openReleaseLog, type ReleaseLog } from './release-log.js';
 
@@ -84,6 +85,8 @@ const BrokerSettings = z.strictObject({
       /** `issuer` entry that binds the key to the account of `signingKey`, and its tlog-proof: files. */
       issuerEntry: z.string().optional(),
       issuerProof: z.string().optional(),
+      /** Size of the log below which its entries need no line in the journal: the owner accepts what is missing. */
+      acceptedTo: z.int().min(0).default(0),
     })
     .optional(),
 });
@@ -139,6 +142,8 @@ export interface BrokerConfig extends SpeakerConfig {
   readonly jobsPerSession: number;
   /** Where the data owner demands that releases are logged; absent: none is. */
   readonly log?: ReleaseLog;
+  /** The same log, where the journal is held against it. */
+  readonly ownEntries?: OwnEntries;
 }
 
 export interface AttestorConfig extends SpeakerConfig {
@@ -159,7 +164,7 @@ export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
     provers: bare(settings.provers),
     jobsPerDataSet: settings.jobsPerDataSet,
     jobsPerSession: settings.jobsPerSession,
-    ...(settings.log && { log: logOf(settings.log, path, await policyOf(near(settings.policy), signerOf(settings))) }),
+    ...(settings.log && logOf(settings.log, path, await policyOf(near(settings.policy), signerOf(settings)))),
   };
 }
 
@@ -179,7 +184,7 @@ function logOf(
   settings: NonNullable<z.infer<typeof BrokerSettings>['log']>,
   path: string,
   appraised: AppraisalPolicy,
-): ReleaseLog {
+): Pick<BrokerConfig, 'log' | 'ownEntries'> {
   const near = (file: string): string => resolve(dirname(path), file);
   const secret = files.secret(near(settings.key));
   const policyFile = near(settings.policy);
@@ -192,13 +197,16 @@ function logOf(
     issuerEntry === undefined || issuerProof === undefined
       ? []
       : [{ entry: new Uint8Array(files.read(near(issuerEntry))), opening: null, proof: text(issuerProof) }];
-  return openReleaseLog({
+  const place = {
     url: settings.url.replace(/\/$/, ''),
     policy: trustPolicyOf(policyFile, text(settings.policy)),
     issuer: { name: settings.issuer, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) },
-    shown,
-    own: { id: appraised.id.slice(0, 128), digest: fromHex(documentDigest(appraised)), validFrom: appraised.notBefore },
-  });
+  };
+  const own = { id: appraised.id.slice(0, 128), digest: fromHex(documentDigest(appraised)) };
+  return {
+    log: openReleaseLog({ ...place, shown, own: { ...own, validFrom: appraised.notBefore } }),
+    ownEntries: openOwnEntries({ ...place, acceptedTo: settings.acceptedTo }),
+  };
 }
 
 function trustPolicyOf(path: string, text: string): TrustPolicy {

@@ -9,9 +9,23 @@ import { ConfigurationError } from '#attestation/base';
 
 export type JournalEntry = Readonly<Record<string, unknown>>;
 
+/** Up to where a journal goes: what a head of it in a log commits to. */
+export interface JournalHead {
+  readonly lines: number;
+  readonly bytes: number;
+  /** SHA-256 of the last line, as the next one names it; of all lines where none is chained. Hexadecimal. */
+  readonly head: string;
+}
+
 interface JournalFile {
-  /** Durable when it returns. @throws ConfigurationError BROKER_JOURNAL_CUT; what the file system throws */
-  append(entry: JournalEntry): void;
+  /**
+   * Durable when it returns.
+   * @param after  only where the journal ends there
+   * @returns whether it was written
+   * @throws ConfigurationError BROKER_JOURNAL_CUT; what the file system throws
+   */
+  append(entry: JournalEntry, after?: JournalHead): boolean;
+  head(): JournalHead;
   /** @throws as `append`, where it cannot be read or opened for writing */
   check(): void;
 }
@@ -20,17 +34,20 @@ const chunkBytes = 256 * 1024;
 const lineBytesMax = 1024 * 1024;
 const lineFeed = 0x0a;
 
+/** @param before  where the journal ended in front of it */
+type TakeEntry = (entry: JournalEntry, line: Buffer, before: JournalHead) => void;
+
 /**
  * @param take is given every entry in order, those that are there and those that come
  * @throws ConfigurationError BROKER_JOURNAL_CUT; what the file system throws
  */
-export function openJournalFile(path: string, take: (entry: JournalEntry) => void): JournalFile {
+export function openJournalFile(path: string, take: TakeEntry): JournalFile {
   const chain = openChain(path, take);
   let read = 0;
   /** Up to the last whole line; one that a crash cut off was written for something that was never given. */
   const catchUp = (fd: number): void => {
     const { size } = fstatSync(fd);
-    if (size < read) throw cut(path, `at least ${read} bytes`, `${size}`);
+    if (size < read) throw journalCut(path, `at least ${read} bytes`, `${size}`);
     read += takeLines(fd, read, size, (line) => chain.take(line));
     if (read < size) ftruncateSync(fd, read);
   };
@@ -47,39 +64,49 @@ export function openJournalFile(path: string, take: (entry: JournalEntry) => voi
   check();
   return {
     check,
-    append: (entry) =>
+    head: () => chain.head(),
+    append: (entry, after) =>
       within((fd) => {
+        if (after !== undefined && after.head !== chain.head().head) return false;
         const line = chain.next(entry);
         appendFileSync(fd, `${line}\n`);
         fdatasyncSync(fd);
         catchUp(fd);
+        return true;
       }),
   };
 }
 
 interface Chain {
+  head(): JournalHead;
   /** @throws ConfigurationError BROKER_JOURNAL_CUT */
   take(line: Buffer): void;
   /** The line that would come next. */
   next(entry: JournalEntry): string;
 }
 
-function openChain(path: string, take: (entry: JournalEntry) => void): Chain {
+function openChain(path: string, take: TakeEntry): Chain {
   const former = createHash('sha256');
   let count = 0;
   let last = '';
+  let [lines, bytes] = [0, 0];
   const prev = (): string => (count === 0 ? former.copy().digest('hex') : last);
+  const head = (): JournalHead => ({ lines, bytes, head: prev() });
   return {
+    head,
     take(line) {
       const entry = entryOf(line);
+      const before = head();
       if (count === 0 && entry?.['n'] === undefined) former.update(line).update('\n');
-      else if (entry?.['n'] !== count + 1) throw cut(path, `line ${count + 1} of the chain`, numberOf(entry));
-      else if (entry['prev'] !== prev()) throw cut(path, `prev ${prev()} in line ${count + 1}`, 'another');
+      else if (entry?.['n'] !== count + 1) throw journalCut(path, `line ${count + 1} of the chain`, numberOf(entry));
+      else if (entry['prev'] !== prev()) throw journalCut(path, `prev ${prev()} in line ${count + 1}`, 'another');
       else {
         count += 1;
         last = createHash('sha256').update(line).digest('hex');
       }
-      if (entry !== null) take(entry);
+      lines += 1;
+      bytes += line.length + 1;
+      if (entry !== null) take(entry, line, before);
     },
     next({ at, ...more }) {
       const line = JSON.stringify({ n: count + 1, at, prev: prev(), ...more });
@@ -124,7 +151,7 @@ function numberOf(entry: JournalEntry | null): string {
   return typeof n === 'number' ? `line ${n}` : 'a line without a number';
 }
 
-function cut(path: string, expected: string, got: string): ConfigurationError {
+export function journalCut(path: string, expected: string, got: string): ConfigurationError {
   return new ConfigurationError('BROKER_JOURNAL_CUT', {
     expected: `${path}: ${expected}`,
     got,

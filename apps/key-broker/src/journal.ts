@@ -2,10 +2,13 @@
  * The owner's own record, one JSON line per decision; it holds no secret. What cannot be recorded is not given. It is
  * also the broker's memory of what it gave, so it outlives the process: it is read once, at the start.
  */
-import { CollateralError, fromHex, Rejection, to0x, type CodedError } from '#attestation/base';
+import { CollateralError, fromHex, Rejection, to0x, toBase64, toHex, type CodedError } from '#attestation/base';
+import { leafHash } from '#attestation/log';
+import type { BundledEntry } from '#attestation/records';
 import type { JobOpenings } from '#libs/proof';
 import type { BrokerConfig } from './config.js';
-import { openJournalFile, type JournalEntry } from './journal-file.js';
+import { journalCut, openJournalFile, type JournalEntry, type JournalHead } from './journal-file.js';
+import { createLoggedLines, type LoggedLines } from './logged-lines.js';
 import { createSessionIndex, type SessionIndex } from './session-index.js';
 
 export interface Journal {
@@ -13,8 +16,15 @@ export interface Journal {
   readonly sessions: SessionIndex;
   /** What was released for each job of a data set, by job id, both 0x-hexadecimal. */
   releasesOf(dataset: string): ReadonlyMap<string, ReleasedEntry>;
-  /** @throws CollateralError BROKER_JOURNAL: then nothing may be given */
-  append(entry: JournalEntry): void;
+  /** What they say of entries in a transparency log. */
+  readonly logged: LoggedLines;
+  head(): JournalHead;
+  /**
+   * @param after  only where the journal ends there
+   * @returns whether it was written
+   * @throws CollateralError BROKER_JOURNAL: then nothing may be given
+   */
+  append(entry: JournalEntry, after?: JournalHead): boolean;
   /** That lines can be read and written. @throws CollateralError BROKER_JOURNAL */
   check(): void;
 }
@@ -28,8 +38,10 @@ interface ReleasedEntry {
 export function openJournal(path: string): Journal {
   const sessions = createSessionIndex();
   const releases = new Map<string, Map<string, ReleasedEntry>>();
-  const take = (entry: JournalEntry): void => {
+  const logged = createLoggedLines();
+  const take = (entry: JournalEntry, line: Buffer, before: JournalHead): void => {
     sessions.take(entry);
+    takeLogged(path, () => logged.take(entry, line, before));
     const { decision, dataset, jobId, openings } = entry;
     if (decision !== 'released' || typeof dataset !== 'string' || typeof jobId !== 'string') return;
     const jobs = releases.get(dataset) ?? new Map<string, ReleasedEntry>();
@@ -40,9 +52,21 @@ export function openJournal(path: string): Journal {
   return {
     sessions,
     releasesOf: (dataset) => releases.get(dataset) ?? new Map<string, ReleasedEntry>(),
-    append: (entry) => guarded(() => file.append(entry), 'CUT'),
+    logged,
+    head: file.head,
+    append: (entry, after) => guarded(() => file.append(entry, after), 'CUT'),
     check: () => guarded(() => file.check(), 'CUT'),
   };
+}
+
+/** @throws ConfigurationError BROKER_JOURNAL_CUT where a head is of other lines than those in front of it */
+function takeLogged(path: string, take: () => void): void {
+  try {
+    take();
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    throw journalCut(path, `a head of the lines in front of it: ${error.detail.expected}`, error.detail.got);
+  }
 }
 
 function withOpenings(former: readonly WrittenOpenings[], next?: WrittenOpenings): readonly WrittenOpenings[] {
@@ -85,6 +109,43 @@ export function recordRelease(journal: Journal, limits: Limits, at: number, rele
   checkRelease(journal, limits, released);
   const { datasetId, jobId, more } = released;
   journal.append({ at, decision: 'released', dataset: to0x(datasetId), jobId: to0x(jobId), ...more });
+}
+
+interface LoggedRelease extends ReleasedJob {
+  /** Logs it; is given what writes down the entry. */
+  readonly enter?: (announce: (entry: Uint8Array) => void) => Promise<readonly BundledEntry[]>;
+  /** @throws Rejection where it may not be given any more */
+  readonly checkAgain: () => void;
+}
+
+/**
+ * Logs a release where the owner demands a log, and records it. The line that names the entry stands before the log has it,
+ * with all that a release says: so no end of the journal can be taken away that forgets what the log shows.
+ * @returns what the bundle shows of it @throws as `recordRelease`, `enter` and `checkAgain`
+ */
+export async function logAndRecord(
+  journal: Journal,
+  limits: Limits,
+  at: number,
+  { enter, checkAgain, ...released }: LoggedRelease,
+): Promise<readonly BundledEntry[] | undefined> {
+  let leaf: string | undefined;
+  const logged = await enter?.((entry) => {
+    leaf = toHex(leafHash(entry));
+    const { datasetId, jobId, more } = released;
+    const release = { dataset: to0x(datasetId), jobId: to0x(jobId), ...more };
+    journal.append({ at, decision: 'logging', kind: 'key-release', entry: toBase64(entry), release });
+  });
+  try {
+    checkAgain();
+    checkRelease(journal, limits, released);
+  } catch (error) {
+    if (leaf !== undefined) journal.append({ at, decision: 'not-released', leaf });
+    throw error;
+  }
+  const more = { ...released.more, ...(leaf !== undefined && { leaf }) };
+  recordRelease(journal, limits, at, { ...released, more });
+  return logged;
 }
 
 /** @throws CollateralError BROKER_JOURNAL */

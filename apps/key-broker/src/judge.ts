@@ -20,6 +20,7 @@ import type { OrderedJob } from './authorise.js';
 import type { SpeakerConfig } from './config.js';
 import { decide } from './decide.js';
 import type { Journal } from './journal.js';
+import type { JournalHeads } from './journal-heads.js';
 import type { NonceStore } from './nonces.js';
 import type { MachineIdentity } from './session-index.js';
 import { exclusiveOf, type SessionStore } from './sessions.js';
@@ -46,6 +47,7 @@ export interface JudgeParts {
   readonly appraiser: Appraiser;
   readonly sessions: SessionStore;
   readonly journal: Journal;
+  readonly heads: JournalHeads;
 }
 
 export interface VouchedResult extends SignedResult {

@@ -3,8 +3,9 @@ import { fromHex, signRecoverable } from '#attestation/base';
 import { domainSeparator, revocationDigest } from '#attestation/records';
 import { createBrokerMetrics, createLogger, type BrokerMetrics, type Logger } from '#libs/telemetry';
 import { createAppraiser } from './appraiser.js';
-import type { SpeakerConfig } from './config.js';
+import type { BrokerConfig, SpeakerConfig } from './config.js';
 import { openJournal, type Journal } from './journal.js';
+import { noJournalHeads, openJournalHeads, type JournalHeads } from './journal-heads.js';
 import type { JudgeParts } from './judge.js';
 import { createNonceStore } from './nonces.js';
 import { createObserver, type Observer } from './observe.js';
@@ -29,7 +30,17 @@ export async function createJudgeParts<C extends SpeakerConfig>(
 ): Promise<JudgeParts & { readonly config: C }> {
   const journal = openJournal(config.journal);
   const sessions = openSessionStore(journal, revocationSigner(config));
-  return { config, journal, sessions, nonces: createNonceStore(), appraiser: await createAppraiser(config) };
+  const heads = headsOf(config, journal);
+  return { config, journal, heads, sessions, nonces: createNonceStore(), appraiser: await createAppraiser(config) };
+}
+
+function headsOf(
+  config: SpeakerConfig & Partial<Pick<BrokerConfig, 'ownEntries' | 'dataKey'>>,
+  journal: Journal,
+): JournalHeads {
+  const { ownEntries, dataKey } = config;
+  if (ownEntries === undefined || dataKey === undefined) return noJournalHeads;
+  return openJournalHeads(journal, ownEntries, (id) => config.dataKey?.(id) ?? null);
 }
 
 export async function createParts<C extends SpeakerConfig>(config: C): Promise<Parts & { readonly config: C }> {

@@ -84,7 +84,7 @@ async function ask(change: Changes = {}) {
   };
   const release = (at = tinyAt) => releaseToProver(parts, request, at);
   const hold = (session: Uint8Array, notAfter: number): void =>
-    parts.journal.append({
+    void parts.journal.append({
       decision: 'released',
       session: to0x(session),
       jobId: to0x(jobId),

@@ -25,7 +25,8 @@ import { parseManifestText } from '#libs/step';
 import { authoriseJob, releasable, refused, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { decide } from './decide.js';
-import { openingsSoFar, recordRelease, type Journal, type WrittenOpenings } from './journal.js';
+import { logAndRecord, openingsSoFar, type Journal, type WrittenOpenings } from './journal.js';
+import type { JournalHeads } from './journal-heads.js';
 import type { NonceStore } from './nonces.js';
 import type { SessionStore } from './sessions.js';
 
@@ -56,15 +57,17 @@ interface ProverReleaseParts {
   readonly nonces: NonceStore;
   readonly sessions: SessionStore;
   readonly journal: Journal;
+  readonly heads: JournalHeads;
 }
 
 /**
  * @param at unix seconds
  * @throws Rejection NONCE_*, BROKER_ASSURANCE, BROKER_PROVER, SEAL_SIGNATURE, those of authorise.ts,
- *   BROKER_JOBS, OPENING_BUDGET, STEP_PLAN; CollateralError of authorise.ts, BROKER_JOURNAL, BROKER_SESSION_HELD, BROKER_LOG
+ *   BROKER_JOBS, OPENING_BUDGET, STEP_PLAN; CollateralError of authorise.ts, BROKER_JOURNAL, BROKER_SESSION_HELD, BROKER_LOG,
+ *   BROKER_JOURNAL_CUT
  */
 export async function releaseToProver(
-  { config, nonces, sessions, journal }: ProverReleaseParts,
+  { config, nonces, sessions, journal, heads }: ProverReleaseParts,
   request: ProverReleaseRequest,
   at: number,
 ): Promise<EntrustedKey> {
@@ -75,6 +78,7 @@ export async function releaseToProver(
   const digest = proverRequestDigest(jobId, nonce, transportKey);
   const account = recoverAddress(digest, request.signature);
   return decide({ journal, nonces, nonce, jobId, at, prove: () => account }, async (issuedAt) => {
+    await heads.compare(at);
     if (mayBeProvedInstead(spec, terms)) sessions.checkOver(jobId, at);
     else if (spec.assurance === 'tee') {
       throw refused('BROKER_ASSURANCE', 'a job whose steps are proved', spec.assurance);
@@ -85,14 +89,16 @@ export async function releaseToProver(
       throw refused('BROKER_PROVER', 'a prover that the data owner named', toHex(account));
     }
     await requireEscrow(config, terms, releasable);
-    admit(journal, spec, jobId, terms);
+    const openings = admit(journal, spec, jobId, terms);
     const sealedKey = await sealDataKey({ datasetId, key }, { jobId, aad: digest }, transportKey);
     const times = { grantedAt: at, notAfter: issuedAt + config.validForSeconds };
     const start = startOf(config, { spec, terms, account, sealedKey, nonce, evidence: digest, ...times });
-    await config.log?.enter(start.release, key, at);
+    const { log } = config;
+    const enter = log && ((announce: (entry: Uint8Array) => void) => log.enter(start.release, key, at, announce));
     // Others may have been given rows meanwhile.
-    const openings = admit(journal, spec, jobId, terms);
-    recordRelease(journal, config, at, { datasetId, jobId, more: { prover: to0x(account), openings } });
+    const checkAgain = (): void => void admit(journal, spec, jobId, terms);
+    const more = { prover: to0x(account), openings };
+    await logAndRecord(journal, config, at, { datasetId, jobId, more, checkAgain, ...(enter && { enter }) });
     return { sealedKey, ...start };
   });
 }

@@ -105,7 +105,10 @@ describe('with a log that runs', () => {
         notAfter: unixNow() + 60,
       },
     };
-    return { grant, logged: await log.enter(release, bytes(9), unixNow()) };
+    const announced: Uint8Array[] = [];
+    const logged = await log.enter(release, bytes(9), unixNow(), (entry) => announced.push(entry));
+    expect(announced).toEqual([logged.at(-1)!.entry]);
+    return { grant, logged };
   }
 
   it('is shown by an entry that opens to it, under a checkpoint that a witness saw', async () => {

@@ -13,10 +13,16 @@ export interface ReleaseLog {
   /**
    * Returns once the release stands in the log.
    * @param key  the data key: who has it finds the entries of its data set
+   * @param announce  is given the entry before the log is
    * @returns what the bundle shows of it
    * @throws CollateralError BROKER_LOG: then nothing may be given
    */
-  enter(release: Release, key: Uint8Array, at: number): Promise<readonly BundledEntry[]>;
+  enter(
+    release: Release,
+    key: Uint8Array,
+    at: number,
+    announce: (entry: Uint8Array) => void,
+  ): Promise<readonly BundledEntry[]>;
 }
 
 interface LogSettings {
@@ -36,7 +42,7 @@ export function openReleaseLog(settings: LogSettings): ReleaseLog {
   const { issuer, shown } = settings;
   const policyIn = policyLog(settings);
   return {
-    async enter(release, key, at) {
+    async enter(release, key, at, announce) {
       const until = performance.now() + withinMs;
       const { job, dataset, session: keys, evidence, grant, notAfter } = release;
       const body = { job, dataset, keys, evidence, grant, notAfter };
@@ -44,9 +50,10 @@ export function openReleaseLog(settings: LogSettings): ReleaseLog {
       try {
         const policy = await policyIn(at, until);
         const { entry, opening } = await makeSealedEntry(issuer, 'key-release', body, about);
+        announce(entry);
         return [...shown(), policy, { entry, opening, proof: await submit(settings, entry, until) }];
       } catch (error) {
-        if (error instanceof CodedError && error.code !== 'BROKER_LOG')
+        if (error instanceof CodedError && !error.code.startsWith('BROKER_'))
           throw unlogged(`${error.code}: ${error.detail.got}`);
         throw error;
       }
@@ -82,7 +89,7 @@ async function submit({ url, policy }: LogSettings, entry: Uint8Array, until: nu
 }
 
 /** Of a data set: whoever can release its key can find its entries. */
-function watchKeyOf(key: Uint8Array): Uint8Array {
+export function watchKeyOf(key: Uint8Array): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', key, new Uint8Array(), utf8('veritrain log watch/1'), 32));
 }
 
@@ -95,7 +102,7 @@ export function loggedJson(entries: readonly BundledEntry[]): readonly object[] 
   }));
 }
 
-function unlogged(got: string): CollateralError {
+export function unlogged(got: string): CollateralError {
   return new CollateralError('BROKER_LOG', {
     expected: 'the release in the transparency log, seen by its witnesses',
     got: got.slice(0, 200),

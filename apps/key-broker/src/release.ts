@@ -20,7 +20,7 @@ import { traced } from '#libs/telemetry';
 import { accountOf, authoriseJob, checkSession, refused, releasable, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { liveStates } from './escrow.js';
-import { checkRelease, recordRelease } from './journal.js';
+import { checkRelease, logAndRecord } from './journal.js';
 import {
   decideOnEvidence,
   judgeAgain,
@@ -88,9 +88,10 @@ type Decision<T> = (asked: Asked, issuedAt: number) => Promise<T>;
 type SeenTerms = Map<string, Terms>;
 
 async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issuedAt: number): Promise<Released> {
-  const { config, sessions, journal } = parts;
+  const { config, sessions, journal, heads } = parts;
   const { spec, evidence, jobId, job, session, at } = asked;
   const { binding } = evidence;
+  await heads.compare(at);
   const judged = await judgeSession(parts, asked, issuedAt);
   const key = await authorise(config, asked);
   const sealedKey = await sealDataKey(
@@ -118,9 +119,10 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
   };
   // Before it is logged, since nobody takes an entry back; and after, since others were judged meanwhile.
   checkAgain();
-  const logged = await config.log?.enter(released, key, at);
-  checkAgain();
-  recordRelease(journal, config, at, { datasetId: spec.dataset.id, jobId, more });
+  const { log } = config;
+  const enter = log && ((announce: (entry: Uint8Array) => void) => log.enter(released, key, at, announce));
+  const about = { datasetId: spec.dataset.id, jobId, more, checkAgain, ...(enter && { enter }) };
+  const logged = await logAndRecord(journal, config, at, about);
   sessions.supersede({ session, provider }, machine, at);
   seen.set(ids.job, asked.terms);
   const releaseSignature = signed(config, (domain) => releaseDigest(domain, released));
@@ -128,8 +130,9 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
 }
 
 async function renew(parts: BrokerParts, asked: Asked, issuedAt: number): Promise<Renewed> {
-  const { config, sessions, journal } = parts;
+  const { config, sessions, journal, heads } = parts;
   const { job, jobId, session, at } = asked;
+  heads.check();
   sessions.checkHeld(asked, at);
   const judged = await judgeSession(parts, asked, issuedAt);
   await authorise(config, asked);

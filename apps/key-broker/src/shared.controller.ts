@@ -23,9 +23,10 @@ export class SharedController {
   /** The journal takes lines, the settings can be read, the chain answers. */
   @Get('health/ready')
   async ready(): Promise<{ status: 'ok' }> {
-    const { config, journal } = this.parts;
+    const { config, journal, heads } = this.parts;
     try {
       journal.check();
+      heads.check();
       config.collateral();
       await config.restrictions?.();
       await config.escrow.stateOf(termsOfNobody);

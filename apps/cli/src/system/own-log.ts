@@ -38,6 +38,8 @@ export interface OwnLog {
   start(account: Uint8Array, address: Uint8Array): Promise<readonly RunningProcess[]>;
 }
 
+const brokerKinds = ['policy', 'key-release', 'session-end', 'journal-head'];
+
 interface Issuer {
   readonly name: string;
   readonly secret: Uint8Array;
@@ -48,7 +50,7 @@ function newIssuers() {
   return {
     owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer'] },
     controlPlane: { name: 'control-plane.invalid', secret: newSecret(), kinds: ['job-bundle', 'policy'] },
-    broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: ['policy', 'key-release'] },
+    broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: brokerKinds },
     publisher: { name: 'publisher.invalid', secret: newSecret(), kinds: ['image', 'revocation'] },
   } satisfies Readonly<Record<string, Issuer>>;
 }

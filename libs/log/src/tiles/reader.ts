@@ -60,12 +60,12 @@ export class TileReader {
   }
 
   /** Roots of the perfect subtrees that the first `size` leaves fall into, largest first. */
-  async perfectRoots(): Promise<{ readonly height: number; readonly hash: Uint8Array }[]> {
+  async perfectRoots(size = this.size): Promise<{ readonly height: number; readonly hash: Uint8Array }[]> {
     const roots = [];
     let from = 0;
     for (let height = pathHashesMax - 10; height >= 0; height--) {
       const span = 2 ** height;
-      if (Math.floor(this.size / span) % 2 === 0) continue;
+      if (Math.floor(size / span) % 2 === 0) continue;
       roots.push({ height, hash: await this.#node(height, from / span) });
       from += span;
     }
