@@ -92,7 +92,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const apps = new Map<AppName, RunningProcess>();
   let logging: ReturnType<OwnLog['start']> | undefined;
   const stop = async (): Promise<void> => {
-    for (const app of [...apps.values()].reverse()) await app.stop();
+    // The log last: the key broker logs the head of its journal when it stops.
+    const isOfLog = (name: AppName): boolean => logApps.some((one) => one === name);
+    for (const [name, app] of [...apps].reverse()) if (!isOfLog(name)) await app.stop();
     for (const app of (await logging?.catch(() => [])) ?? []) await app.stop();
     await anvil.stop();
   };
