@@ -106,6 +106,19 @@ describe('files that PyTorch and Keras exported', () => {
     expect(causal('torch-encoder-ts17.onnx')).toEqual([false]);
   });
 
+  it('refuses a shape that is right in a batch of 2 alone', () => {
+    const bytes = Buffer.from(exportedFile('torch-encoder-ts17.onnx'));
+    const inputOf = (count: number): Buffer => {
+      const name = `/enc/layers.0/self_attn/Unsqueeze_${count}_output_0`;
+      return Buffer.concat([Buffer.of(0x0a, name.length), Buffer.from(name)]);
+    };
+    const [places, d] = [inputOf(7), inputOf(8)];
+    const at = bytes.indexOf(Buffer.concat([places, d]));
+    expect(at).toBeGreaterThan(0);
+    bytes.set(Buffer.concat([d, places]), at);
+    expect(() => importOnnx(bytes)).toThrow(UnsupportedModel);
+  });
+
   it('would be found to differ if a weight were another', async () => {
     const bytes = exportedFile('torch-cnn-ts17.onnx');
     const model = importOnnx(bytes);

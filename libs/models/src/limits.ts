@@ -27,6 +27,6 @@ export const recordElementsMax = 1 << 20;
 /** Nodes that are read as one function, as GELU and layer normalisation are when an exporter spells them out. */
 export const functionNodesMax = 32;
 /** Elements computed to read functions from samples, for one file. */
-export const sampleElementsMax = 2 ** 29;
+export const sampleElementsMax = 3 * 2 ** 28;
 /** Integer bits of a weight that an import may ask for (libs/models/README.md). */
 export const wintMax = 8;

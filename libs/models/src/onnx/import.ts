@@ -68,8 +68,8 @@ interface ImportOptions {
   readonly real?: RealInputs;
 }
 
-/** A size for the batch that no rule takes for another. */
-const freeBatch = 2;
+/** A size for the batch that is no power of 2, as sizes of heads are, so that no rule takes it for another. */
+const freeBatch = 3;
 
 /**
  * @throws Rejection ONNX_MALFORMED, ONNX_LIMIT, ONNX_OPSET, ONNX_EXTERNAL_DATA, ONNX_TYPE, ONNX_SHAPE, ONNX_INPUT,
