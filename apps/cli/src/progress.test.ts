@@ -58,3 +58,9 @@ it('does not count what an earlier call has done as speed', () => {
   tell(1000, 81e6);
   expect(lines.at(-1)).toContain('"etaSeconds":19');
 });
+
+it('tells the end of a stage once, however often it is reached', () => {
+  const { lines, tell } = shown(false);
+  for (const at of [0, 10, 2000]) tell(at, 100e6);
+  expect(lines).toEqual(['seal    100 %  100.0 of 100.0 MB']);
+});

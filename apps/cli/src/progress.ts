@@ -24,7 +24,9 @@ export function showProgress(
       const { done, of } = progress;
       const at = now();
       if (progress.stage !== stage) [stage, said] = [progress.stage, []];
-      if (done !== of && said.length > 0 && at - said.at(-1)!.at < pauseMs) return;
+      const last = said.at(-1);
+      const isDue = last === undefined || (done === of ? last.done !== of : at - last.at >= pauseMs);
+      if (!isDue) return;
       const etaSeconds = secondsLeft(said[0], { at, done }, of);
       said = [...said, { at, done }].slice(-linesKept);
       const percent = of === 0 ? null : Math.floor((100 * done) / of);

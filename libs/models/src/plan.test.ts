@@ -13,3 +13,17 @@ it('gives the second moment of text a shorter memory than that of a table', () =
   expect(planModel({ header: text, rows, seed }).manifest.optimizer).toMatchObject({ kind: 'adamw', beta2: [3, 8] });
   expect(planModel({ header: table, rows, seed }).manifest.optimizer).toMatchObject({ kind: 'adamw', beta2: [1, 10] });
 });
+
+it('takes smaller batches where many rows would fill none, and says how many still do not', () => {
+  const image = header({ dtype: 'uint8', shape: [12, 12, 1], frac: 8 }, { kind: 'class', classes: 2, columns: [] });
+  const planned = (train: number, batch?: number) =>
+    planModel({ header: image, rows: { train, validation: 0 }, seed, ...(batch !== undefined && { batch }) });
+  expect(planned(640)).toMatchObject({ plain: { batch: 64 } });
+  expect(planned(640).why.join()).not.toContain('no batch');
+  expect(planned(650)).toMatchObject({ plain: { batch: 64 }, why: expect.arrayContaining([left(10)]) });
+  expect(planned(108)).toMatchObject({ plain: { batch: 8 }, why: expect.arrayContaining([left(4)]) });
+  expect(planned(108, 64)).toMatchObject({ plain: { batch: 64 }, why: expect.arrayContaining([left(44)]) });
+  expect(planned(5)).toMatchObject({ plain: { batch: 5 } });
+});
+
+const left = (rows: number): unknown => expect.stringMatching(new RegExp(`^${rows} rows fill no batch`));

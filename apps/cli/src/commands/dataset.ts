@@ -186,6 +186,7 @@ async function inspect(folder: string, options: OutputOptions): Promise<void> {
 }
 
 interface Report {
+  readonly train: number;
   readonly dropped: number;
   readonly droppedColumns: readonly string[];
   readonly notes: readonly string[];
@@ -210,6 +211,9 @@ function print(dataset: SealedDataset, options: OutputOptions, report?: Report):
       : [['validation', `${validation.records} records, batch ${validation.batch}`] as const]),
     ['shards', `${shards.length}, ${shards.reduce((sum, { bytes }) => sum + bytes, 0)} bytes`],
     ...(report?.notes ?? []).map((note) => ['note', note] as const),
+    ...(report && report.train > records
+      ? [['left out', `${report.train - records} rows that fill no batch`] as const]
+      : []),
     ...(report && report.dropped > 0 ? [['left out', `${report.dropped} rows without a label`] as const] : []),
   ];
   printResult(options, { ...sealedDatasetJson(dataset), ...(report && { report }) }, () => table(rows));

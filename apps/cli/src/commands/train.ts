@@ -69,7 +69,10 @@ function printTrained(options: OutputOptions, report: TrainedReport): void {
         'state',
         `${digest} after ${done} steps${resumedFrom === 0 ? '' : `, of which a checkpoint had ${resumedFrom}`}`,
       ],
-      ['rows', `${rows.train} trained on, ${rows.validation} kept apart`],
+      [
+        'rows',
+        `${rows.train} trained on, ${rows.validation} kept apart${rows.leftOut === 0 ? '' : `, ${rows.leftOut} left out, for they fill no batch`}`,
+      ],
       ...(metrics?.metrics ?? []).map(metricLine),
       ['samples/s', Math.round(samplesPerSecond).toLocaleString('en')],
       ...(warning === null ? [] : [['warning', warningLine(warning)] as const]),

@@ -1,7 +1,7 @@
 /** Every example in its short form; that of Fashion-MNIST where its Debian package is installed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { hasFashion } from '../demo/fashion.js';
 import { createProgram } from '../program.js';
@@ -18,7 +18,7 @@ it.runIf(!hasFashion())('SKIPPED: fashion, for no Fashion-MNIST is installed', (
 it.each(names)('%s runs in its short form and is as good as it says', async (name) => {
   const lines: string[] = [];
   const report = await runExample(exampleNamed(name), {
-    ...{ isShort: true, out: join(folder, name), say: (line: string) => void lines.push(line) },
+    ...{ isShort: true, out: relative('.', join(folder, name)), say: (line: string) => void lines.push(line) },
     execute: (args) => createProgram().parseAsync(['node', 'veritrain', ...args]),
   });
   expect(report.commands).toHaveLength(exampleNamed(name).commands.length);

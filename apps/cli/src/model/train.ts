@@ -10,6 +10,7 @@ import {
   decodeWeights,
   drawnParameters,
   frozenOf,
+  orderSize,
   parametersOf,
   parameterShapes,
   parseNetManifest,
@@ -32,7 +33,8 @@ export interface TrainedReport {
   /** Of them those that a checkpoint had done before. */
   readonly resumedFrom: number;
   readonly samplesPerSecond: number;
-  readonly rows: { readonly train: number; readonly validation: number };
+  /** Trained on, left out because they fill no batch, and kept apart. */
+  readonly rows: { readonly train: number; readonly leftOut: number; readonly validation: number };
   readonly metrics: Measures | null;
   /** TRAINING_SATURATES: so much lies at an end of its range that the model is worth little. */
   readonly warning: Warning | null;
@@ -116,7 +118,8 @@ async function train(
     const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenParameters(m, start));
     const tokenizer = source.tokenizer?.bytes;
     writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
-    const rows = { train: train.count, validation: validation?.count ?? 0 };
+    const trained = orderSize(m, train.count).epochSteps * m.batch;
+    const rows = { train: trained, leftOut: train.count - trained, validation: validation?.count ?? 0 };
     const metrics = validation === null ? null : await measured(m, header, parameters, validation);
     return {
       ...{ model: request.out, digest: `0x${report.digests[m.steps]!}`, steps: m.steps },

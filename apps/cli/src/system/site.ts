@@ -2,7 +2,7 @@
  * What the parties of a system on this machine keep: keys, settings and folders, each party's apart from the others'.
  */
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
@@ -212,7 +212,7 @@ export function layOutHost(
     chain: { rpcUrl, pollingMs, deployment, providerKey: 'provider.test-key' },
     escrow: { acceptProved: true },
     hostSecret: 'host-secret.test-key',
-    enclave: { attester: 'simulated', vendor: vendorFile, threads: 1, ...(address && { address }) },
+    enclave: { attester: 'simulated', vendor: resolve(vendorFile), threads: 1, ...(address && { address }) },
     dataDirectory: 'data',
   };
   const file = join(folder, 'host.json');

@@ -62,6 +62,8 @@ interface Draft {
 
 const triesMax = 16;
 const usualOptimizer: OptimizerName = 'adamw';
+/** Of those that are chosen. */
+const smallestBatch = 8;
 
 /** @throws Rejection PLAN_ARCHITECTURE, PLAN_ROWS, and the manifest's own where no change helps */
 export function planModel(request: PlanRequest): Plan {
@@ -112,10 +114,22 @@ function sketchOf({ header, brought }: PlanRequest, arch: Architecture, optimize
   return sketches[arch]({ shape: features.shape, outputs, last, vocab, isProved: optimizer === 'sgd-exact' });
 }
 
-function usualBatch({ features }: DataHeader, train: number): number {
+/** Smaller where more than a sixteenth of the rows would fill no batch. */
+function usualBatch(header: DataHeader, train: number): number {
+  let batch = roundBatch(header, train);
+  while (batch > smallestBatch && leftOver(train, batch) > train / 16) batch /= 2;
+  return batch;
+}
+
+function roundBatch({ features }: DataHeader, train: number): number {
   if (features.dtype === 'tokens') return 16;
   if (features.shape.length > 1 || train >= 20_000) return 64;
   return train < 2_000 ? 16 : 32;
+}
+
+/** Rows that fill no batch, which no step trains on. */
+function leftOver(train: number, batch: number): number {
+  return train % Math.min(batch, train);
 }
 
 /** Passes over the data: few rows are seen often, about so many steps in all; those of a table take little time. */
@@ -220,9 +234,17 @@ function reasons(
     `A record is ${features.shape.join(' × ')} ${features.dtype === 'tokens' ? 'tokens' : `values (${features.dtype})`}, and the model answers with ${what}: the task is ${plain.task}.`,
     brought === undefined ? `The model is ${words} (${arch}).` : `The layers are those of ${words}.`,
     `${plain.trainRows} rows in batches of ${plain.batch} make ${plain.steps} steps in ${plain.epochs} pass${plain.epochs === 1 ? '' : 'es'}.`,
+    ...leftWords(leftOver(plain.trainRows, plain.batch)),
     `The optimizer is ${plain.optimizer}; its rate peaks at ${plain.learningRate}` +
       (plain.warmupSteps > 0
         ? ` after ${plain.warmupSteps} step${plain.warmupSteps === 1 ? '' : 's'} and falls as a cosine.`
         : '.'),
+  ];
+}
+
+function leftWords(left: number): readonly string[] {
+  if (left === 0) return [];
+  return [
+    left === 1 ? '1 row fills no batch and is not trained on.' : `${left} rows fill no batch and are not trained on.`,
   ];
 }
