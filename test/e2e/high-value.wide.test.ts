@@ -1,5 +1,5 @@
 /**
- * `npm start -- --high-value` at half its length: an enclave (simulated) trains and signs, every segment is proved
+ * `npm start -- --high-value` at half its length, in one proof of thirty-two steps: an enclave (simulated) trains and signs, every segment is proved
  * besides, the contract pays for both; and the bundle with receipts and proofs verifies in a browser too.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ describe('a job of high value', () => {
   let encoded: Uint8Array;
   let bundle: EvidenceBundle;
   beforeAll(async () => {
-    report = await runProvedDemo({ folder, tee: true, highValue: true, steps: 8, provers: [1] });
+    report = await runProvedDemo({ folder, tee: true, highValue: true, steps: 32, provers: [1], memoryMiB: 1300 });
     encoded = new Uint8Array(readFileSync(report.bundle));
     bundle = parseBundle(encoded) as EvidenceBundle;
   }, 600_000);
@@ -33,7 +33,8 @@ describe('a job of high value', () => {
 
   it('is signed by the enclave, proved segment by segment, and settled', () => {
     expect(report).toMatchObject({
-      ...{ assurance: 'tee+zk', reason: 'HIGH_VALUE', steps: 8, segments: 2, settled: true, provedOnChain: 2 },
+      ...{ assurance: 'tee+zk', reason: 'HIGH_VALUE', steps: 32, segments: 1, settled: true, provedOnChain: 1 },
+      unit: { steps: 32, profile: 'chain64', proofs: 1, transactions: 1 },
       ...{ verdict: 'warning', simulated: true },
     });
     expect(bundle.segments.every(({ signed, proof }) => signed !== null && proof !== null)).toBe(true);
@@ -60,7 +61,7 @@ describe('a job of high value', () => {
     runInContext(script, context);
     const there = (await runInContext(`judgeBundle(${JSON.stringify(toBase64(encoded))})`, context)) as string;
     expect(there).toBe(await judgeBundle(toBase64(encoded)));
-    expect(JSON.parse(there)).toMatchObject({ tier: 'warning', steps: 8 });
+    expect(JSON.parse(there)).toMatchObject({ tier: 'warning', steps: 32 });
   });
 
   it.skipIf(!hasBrowser)(
@@ -68,7 +69,7 @@ describe('a job of high value', () => {
     async () => {
       const there = await callInBrowser(script, 'judgeBundle', toBase64(encoded));
       expect(there).toBe(await judgeBundle(toBase64(encoded)));
-      expect(JSON.parse(there)).toMatchObject({ tier: 'warning', steps: 8 });
+      expect(JSON.parse(there)).toMatchObject({ tier: 'warning', steps: 32 });
     },
     120_000,
   );

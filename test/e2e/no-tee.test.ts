@@ -1,4 +1,4 @@
-/** `npm start -- --no-tee` at half its length: every process, the chain, proofs that the contract verifies, payment. */
+/** `npm start -- --no-tee` in less memory and shorter: every process, the chain, proofs that the contract verifies, payment. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ describe('a job without a TEE', () => {
   let report: ProvedReport;
   let bundle: EvidenceBundle;
   beforeAll(async () => {
-    report = await runProvedDemo({ folder, tee: false, highValue: false, steps: 8, provers: [1] });
+    report = await runProvedDemo({ folder, tee: false, highValue: false, steps: 16, provers: [1], memoryMiB: 700 });
     bundle = parseBundle(new Uint8Array(readFileSync(report.bundle))) as EvidenceBundle;
   }, 600_000);
   const judge = (changed: EvidenceBundle) =>
@@ -23,9 +23,13 @@ describe('a job without a TEE', () => {
 
   it('is trained, proved, verified on chain, settled, and its bundle verifies alone', () => {
     expect(report).toMatchObject({
-      ...{ assurance: 'zk', reason: 'NO_TEE', steps: 8, segments: 2, settled: true, provedOnChain: 2 },
+      ...{ assurance: 'zk', reason: 'NO_TEE', steps: 16, segments: 2, settled: true, provedOnChain: 2 },
+      unit: { steps: 8, profile: 'chain26', proofs: 2, transactions: 2 },
       ...{ verdict: 'affirming', simulated: false },
     });
+    // Expected before anybody paid: within a tenth, and the escrow's own work.
+    expect(report.proofGas / report.unit.gas!).toBeGreaterThan(0.9);
+    expect(report.proofGas / report.unit.gas!).toBeLessThan(1.15);
     expect(bundle.segments).toHaveLength(2);
     expect(bundle.segments.every(({ signed, proof }) => signed === null && proof !== null)).toBe(true);
   });

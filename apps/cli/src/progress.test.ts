@@ -1,6 +1,6 @@
 /** Lines about long work: not more than one a second, with an estimate by the speed of the last ones. */
 import { expect, it } from 'vitest';
-import { showProgress } from './progress.js';
+import { showProgress, showProofs } from './progress.js';
 
 function shown(json: boolean): { lines: string[]; tell(at: number, done: number, stage?: 'seal' | 'upload'): void } {
   const lines: string[] = [];
@@ -63,4 +63,18 @@ it('tells the end of a stage once, however often it is reached', () => {
   const { lines, tell } = shown(false);
   for (const at of [0, 10, 2000]) tell(at, 100e6);
   expect(lines).toEqual(['seal    100 %  100.0 of 100.0 MB']);
+});
+
+it('says what proofs will take, for people and as a document', () => {
+  const lines: string[] = [];
+  const unit = { steps: 64, profile: 'steps128', proofs: 2, proofBytes: 118_455, transactions: 2, gas: 15_000_000 };
+  const more = { cpuSeconds: 59.2, memoryBytes: 2200 * 2 ** 20 };
+  for (const json of [false, true]) showProofs({ json }, (line) => void lines.push(line))({ ...unit, ...more });
+  showProofs({}, (line) => void lines.push(line))({ ...unit, ...more, proofs: 1, transactions: 1, gas: null });
+  expect(lines[0]).toBe(
+    'proofs  2 proofs of 64 steps each (steps128, about 118 kB): 2 transactions, ' +
+      'about 15.0 M gas, 60 s of one core, 2200 MiB',
+  );
+  expect(JSON.parse(lines[1]!)).toEqual({ proofs: { ...unit, ...more } });
+  expect(lines[2]).toMatch(/ 1 proof of 64 steps .* 1 transaction, gas unknown/);
 });

@@ -1,5 +1,6 @@
 /** How far long work is, on standard error: a line for people, or with --json one JSON document a line. */
 import type { Progress, Watch } from '#libs/client';
+import type { ProofUnit } from '#libs/proof';
 import { log, type OutputOptions } from './output.js';
 
 const pauseMs = 1000;
@@ -38,6 +39,37 @@ export function showProgress(
     },
   };
 }
+
+/** What proofs will take, before anybody pays: a line for people, or with --json one JSON document a line. */
+export function showProofs(
+  { json = false }: OutputOptions,
+  say: (line: string) => void = log,
+): NonNullable<Watch['onProofs']> {
+  return (unit) => say(json ? JSON.stringify({ proofs: unit }) : proofsLine(unit));
+}
+
+function proofsLine({
+  steps,
+  profile,
+  proofs,
+  proofBytes,
+  transactions,
+  gas,
+  cpuSeconds,
+  memoryBytes,
+}: ProofUnit): string {
+  const [count, cost] = [
+    proofs === 1 ? '1 proof' : `${proofs} proofs`,
+    gas === null ? 'gas unknown' : `about ${millions(gas)} gas`,
+  ];
+  const sent = transactions === 1 ? '1 transaction' : `${transactions} transactions`;
+  return (
+    `proofs  ${count} of ${steps} steps each (${profile}, about ${Math.round(proofBytes / 1000)} kB): ${sent}, ` +
+    `${cost}, ${Math.ceil(cpuSeconds)} s of one core, ${Math.ceil(memoryBytes / 2 ** 20)} MiB`
+  );
+}
+
+const millions = (gas: number): string => `${(gas / 1e6).toFixed(1)} M`;
 
 /** Null where nobody can know yet. */
 function secondsLeft(from: Said | undefined, to: Said, of: number): number | null {

@@ -6,9 +6,8 @@ import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import type { Ceremony, Variant } from '#libs/zk/verifier';
 import { groth16Admission } from './groth16-admission.js';
-import { transactionProofBytesMax } from './limits.js';
 import { explainPlan } from './plan-choice.js';
-import { expectedProofBytes } from './proof-size.js';
+import { proofCost } from './proof-cost.js';
 
 export type BackendName = 'sumcheck' | 'groth16';
 
@@ -48,9 +47,6 @@ export interface BackendWish {
 
 /** What a contract's gas costs, in CPU-seconds: 1 gwei and 3,000 $ for the coin, 0.05 $ for a core's hour. */
 const cpuSecondsPerGas = 0.2;
-/** What a contract spends on a proof that fits one transaction: 5.3 M gas for 92 kB, 6.7 M for 116 kB. */
-const verifyGasPerByte = 58;
-
 /**
  * `auto` never takes a development key: its maker could forge, and nobody asked for that.
  *
@@ -107,12 +103,9 @@ function sumcheckEstimate(
   { profile: wanted, variant = 'joint', onChain }: BackendWish,
 ): Omit<BackendEstimate, 'backend' | 'setup'> {
   const { plan, why } = explainPlan(manifest, wanted, variant, onChain);
-  const { name, logBlowup } = plan.profile;
+  const { cpuSeconds, proofBytes, gas } = proofCost(plan);
   const size = 2 ** plan.vars;
-  const cpuSeconds = size * (5e-7 + 3e-8 * 2 ** logBlowup);
-  const proofBytes = expectedProofBytes(plan);
-  const verifyGas = proofBytes <= transactionProofBytesMax ? verifyGasPerByte * proofBytes : undefined;
-  return { size, cpuSeconds, proofBytes, ...(verifyGas && { verifyGas }), profile: { name, why } };
+  return { size, cpuSeconds, proofBytes, ...(gas && { verifyGas: gas }), profile: { name: plan.profile.name, why } };
 }
 
 function groth16Estimate(manifest: Manifest, ceremony: Ceremony): Omit<BackendEstimate, 'backend'> {

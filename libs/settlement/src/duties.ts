@@ -144,6 +144,18 @@ export class DutyClient {
     return this.calls.read('isProved', () => duties.isProved(deployment.settlement, escrowIdOf(terms), segment));
   }
 
+  /** Of the transactions that proved segments, together. */
+  async gasOfProofs(terms: Terms): Promise<number> {
+    const { upTo } = await this.calls.job(terms);
+    const segments = Array.from({ length: upTo }, (_, segment) => segment);
+    const found = await Promise.all(segments.map((one) => this.calls.find('DutyDischarged', terms, [word(one)])));
+    const hashes = [...new Set(found.flatMap((event) => (event === undefined ? [] : [event.txHash])))];
+    return this.calls.read('eth_getTransactionReceipt', async () => {
+      const receipts = await Promise.all(hashes.map((hash) => this.calls.provider.getTransactionReceipt(hash)));
+      return receipts.reduce((sum, receipt) => sum + Number(receipt!.gasUsed), 0);
+    });
+  }
+
   /** Segments in the order of the sample, repeated where they were drawn twice; null before the draw. */
   async sampleOf(terms: Terms): Promise<readonly number[] | null> {
     const { drawn, seed, upTo } = await this.calls.job(terms);

@@ -12,6 +12,9 @@ const more = [
   ['examples', 'npx veritrain example list: tables, pictures, text'],
 ] as const;
 
+/** Of the short job that is proved: one proof, where a prover may have 4 GiB. */
+const provedSteps = 64;
+
 interface DemoOptions extends OutputOptions {
   readonly folder: string;
   readonly epochs?: number;
@@ -38,7 +41,7 @@ export function addDemoCommand(program: Command): void {
     .action(async (options: DemoOptions) => {
       const { folder, guest, tee, highValue = false, epochs = guest === true ? 1 : 10 } = options;
       if (!tee || highValue) {
-        const proved = await runProvedDemo({ folder, tee, highValue, steps: 16, provers: [2] });
+        const proved = await runProvedDemo({ folder, tee, highValue, steps: provedSteps, provers: [2] });
         return printResult(options, proved, () => provedSummary(proved));
       }
       const report = await runDemo({ folder, epochs, guest });
@@ -92,7 +95,7 @@ function reviewerPage(): string {
 }
 
 function provedSummary(report: ProvedReport): string {
-  const { assurance, reason, steps, segments, proofs, verdict, simulated, seconds } = report;
+  const { assurance, reason, steps, segments, unit, proofs, verdict, simulated, seconds } = report;
   const hardware = simulated ? 'SIMULATED: this run shows the software, not a machine' : 'none took part';
   const data = simulated
     ? 'sealed to the enclave; the named prover saw it too, because it proves on it'
@@ -103,11 +106,14 @@ function provedSummary(report: ProvedReport): string {
       ['assurance', `${assurance} (${reason})`],
       ['hardware', hardware],
       ['job', report.jobId],
-      ['proved', `${steps} steps in ${segments} segments: ${proofs}`],
+      ['proved', `${steps} steps in ${segments} segments of ${unit.steps} (${unit.profile}): ${proofs}`],
       ['bundle', `${verdict}, checked offline: ${report.bundle}`],
       ['reviewer', `${reviewerPage()}: open it in a browser and drop the bundle into it`],
       ['state digest', report.stateDigest],
-      ['settled', `${report.transactionHash}; the contract verified ${report.provedOnChain} proofs`],
+      [
+        'settled',
+        `${report.transactionHash}; the contract verified ${report.provedOnChain} proofs for ${report.proofGas} gas`,
+      ],
       ['data', data],
       ['model', report.model],
       [

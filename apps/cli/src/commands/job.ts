@@ -15,7 +15,7 @@ import {
 } from '#libs/client';
 import { eventLine } from '../job/event-line.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
-import { showProgress } from '../progress.js';
+import { showProgress, showProofs } from '../progress.js';
 import { addEscrowCommands } from './escrow.js';
 import { addSteeringCommands } from './steering.js';
 
@@ -59,7 +59,11 @@ export function addJobCommands(program: Command): void {
   const submitting = command('submit', 'upload a sealed data set, submit a job and fund its escrow')
     .requiredOption('--manifest <file>', 'fxt/1 or fxt/2 manifest; start.bin beside it where it starts from weights')
     .requiredOption('--dataset <folder>', 'sealed data set')
-    .option('--segment-steps <n>', 'steps per checkpoint; a tenth of the job without it', wholeNumber)
+    .option(
+      '--segment-steps <n>',
+      'steps per checkpoint; without it a superblock of a job that can be proved, else a tenth of the job',
+      wholeNumber,
+    )
     .option('--parallel <n>', 'workers that train a segment each between two averages', wholeNumber, 1)
     .option('--provider <address>', 'account of the node that is to do it; else the first of the profile’s `providers`')
     .option('--absent-provider', 'with --provider: also one that no node of the control plane has')
@@ -135,7 +139,7 @@ function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi
 
 async function submit(options: SubmitOptions): Promise<void> {
   const { profile, api } = open(options);
-  const watch = showProgress(options);
+  const watch = { ...showProgress(options), onProofs: showProofs(options) };
   const ordered = await orderJob({ ...options, rewardWei: options.reward, run: options }, profile, api, watch);
   const { jobId, escrowId, fundTransaction, run, advice, terms, spec, provider, decision, why } = ordered;
   const { scheme, proving } = spec;

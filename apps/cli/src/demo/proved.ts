@@ -3,6 +3,7 @@
  * the proofs before it pays; for high value an enclave trains and signs, and every segment is proved besides.
  */
 import { randomBytes } from 'node:crypto';
+import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Rejection, to0x } from '#attestation/base';
 import { type Assurance } from '#attestation/records';
@@ -23,13 +24,13 @@ import {
   type Profile,
   type ServerEvent,
 } from '#libs/client';
-import { decideAssurance } from '#libs/proof';
-import { canonicalManifest, floatOnnx, profileManifest, type Manifest } from '#libs/step';
+import { decideAssurance, largestUnit, type ProofUnit } from '#libs/proof';
+import { canonicalManifest, floatOnnx, profileManifest } from '#libs/step';
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { consoleLine } from './console-line.js';
 import { mnistFiles } from './mnist.js';
-import { showProgress } from '../progress.js';
+import { showProgress, showProofs } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
 
 interface ProvedOptions {
@@ -40,6 +41,8 @@ interface ProvedOptions {
   readonly steps: number;
   /** Threads of each prover. */
   readonly provers: readonly number[];
+  /** Most linear memory of each prover; where absent, half of this machine's, 4 GiB at most. */
+  readonly memoryMiB?: number | undefined;
 }
 
 export interface ProvedReport {
@@ -48,6 +51,8 @@ export interface ProvedReport {
   readonly jobId: string;
   readonly steps: number;
   readonly segments: number;
+  /** What one proof covers, and what was expected of all of them. */
+  readonly unit: ProofUnit;
   readonly verdict: string;
   /** Status of the bundle's check of all proofs. */
   readonly proofs: string;
@@ -57,20 +62,24 @@ export interface ProvedReport {
   readonly settled: boolean;
   /** Segments whose proofs the contract has verified. */
   readonly provedOnChain: number;
+  /** Of the transactions that carried the proofs, as paid. */
+  readonly proofGas: number;
   readonly transactionHash: string;
   readonly bundle: string;
   readonly model: string;
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-const records = 1024;
 const rewardWei = 10n ** 18n;
-const modelSegment = 4;
+/** Most that a WebAssembly memory has. */
+const memoryMiBMax = 4096;
 
-/** Segments of four steps on 1,024 images. */
-function shortManifest(steps: number): Manifest {
+/** One epoch of as many images as its steps read, in the largest segments that a prover of this machine proves. */
+function shortJob(steps: number, memoryMiB: number) {
   const seed = to0x(new Uint8Array(randomBytes(32)));
-  return profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, superblock: modelSegment, seed });
+  const model = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, seed });
+  const records = 2 ** Math.ceil(Math.log2(steps)) * model.batch;
+  return { records, ...largestUnit(model, { memoryBytes: memoryMiB * 2 ** 20, records, variant: 'separate' }) };
 }
 
 export async function runProvedDemo(options: ProvedOptions): Promise<ProvedReport> {
@@ -83,21 +92,23 @@ export async function runProvedDemo(options: ProvedOptions): Promise<ProvedRepor
     { hasTee: options.tee, attestedUntil: null },
     Math.floor(Date.now() / 1000),
   );
-  const provers = options.provers.map((threads) => ({ threads, trains: !options.tee }));
+  const memoryMiB = options.memoryMiB ?? Math.min(memoryMiBMax, Math.floor(totalmem() / 2 ** 21));
+  const job = shortJob(options.steps, memoryMiB);
+  const provers = options.provers.map((threads) => ({ threads, memoryMiB, trains: !options.tee }));
   const system = await phases.run('start', () =>
     startEmbedded({
       ...{ folder: home, vendorFile: join(folder, 'simulated-vendor.json'), onPhase: phases.show },
       ...{ enclave: options.tee, provers },
     }),
   );
+  const { manifest: _manifest, records: _records, ...unit } = job;
   try {
     phases.say(consoleLine(system));
-    const done = await train(system, home, options.steps, decision.assurance, phases);
+    const done = await train(system, home, job, decision.assurance, phases);
     const checked = await phases.run('check', () => check(done));
     return {
       ...{ ...decision, ...checked, ...done.files, jobId: done.jobId, steps: options.steps, settled: true },
-      provedOnChain: done.provedOnChain,
-      segments: Math.ceil(options.steps / modelSegment),
+      ...{ provedOnChain: done.proved, proofGas: done.gas, segments: unit.proofs, unit },
       simulated: done.result.verdict.simulated,
       stateDigest: done.result.stateDigest,
       weightsDigest: done.result.weightsDigest,
@@ -113,29 +124,31 @@ interface Done {
   readonly jobId: string;
   readonly policy: string;
   readonly result: CheckedResult;
-  readonly provedOnChain: number;
+  readonly proved: number;
+  readonly gas: number;
   readonly files: { readonly bundle: string; readonly model: string };
 }
 
 async function train(
   system: EmbeddedSystem,
   home: string,
-  steps: number,
+  { manifest: program, records }: ReturnType<typeof shortJob>,
   assurance: Assurance,
   phases: Phases,
 ): Promise<Done> {
   const profile = loadProfile(system.profileFile);
   const api = openApi(profile);
   const [manifest, dataset] = [join(home, 'manifest.json'), join(home, 'dataset')];
-  const program = shortManifest(steps);
   writeWhole(manifest, canonicalManifest(program));
   const key = join(profile.broker.keysFolder, 'mnist.json');
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
   const sealing = { manifest, ...idx, out: dataset, key, provable: true, recordsMax: records };
   await phases.run('seal', () => sealFiles(sealing, showProgress({}, phases.show)));
   const provider = assurance === 'zk' ? system.prover : system.provider;
-  const request = { manifest, dataset, segmentSteps: modelSegment, provider, rewardWei, assurance };
-  const { jobId } = await phases.run('submit', () => submitJob(request, profile, api));
+  const request = { manifest, dataset, segmentSteps: program.superblock, provider, rewardWei, assurance };
+  const { jobId } = await phases.run('submit', () =>
+    submitJob(request, profile, api, { onProofs: showProofs({}, phases.say) }),
+  );
   const watch = (event: ServerEvent): void => phases.show(eventLine(event));
   await phases.run('work', () => followJob(jobId, api, watch, ['delivered', 'settled']));
   const { policy } = readPolicy(profile.policy);
@@ -143,17 +156,16 @@ async function train(
   const [bundle, model] = [join(home, 'job.vtb'), join(home, 'model.onnx')];
   writeWhole(bundle, await fetchBundle(jobId, profile, policy, api));
   writeWhole(model, floatOnnx(program, result.weights));
-  const provedOnChain = await countProved(jobId, profile);
-  return { jobId, policy: profile.policy, result, provedOnChain, files: { bundle, model } };
+  return { jobId, policy: profile.policy, result, ...(await provedOnChain(jobId, profile)), files: { bundle, model } };
 }
 
 /** @throws Rejection DEMO_UNPROVED where the contract has paid for a segment that nobody proved to it */
-async function countProved(jobId: string, profile: Profile): Promise<number> {
+async function provedOnChain(jobId: string, profile: Profile): Promise<Pick<Done, 'proved' | 'gas'>> {
   const terms = ownTerms(profile, jobId);
   const chain = openChain(profile);
   try {
     const { proved } = await chain.escrow.job(terms);
-    if (proved === terms.segments) return proved;
+    if (proved === terms.segments) return { proved, gas: await chain.escrow.duties.gasOfProofs(terms) };
     const [expected, got] = [`${terms.segments} segments proved on chain`, `${proved}`];
     throw new Rejection('DEMO_UNPROVED', { expected, got, rule: 'contracts/SPEC.md §7' });
   } finally {

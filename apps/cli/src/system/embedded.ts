@@ -75,7 +75,7 @@ export interface EmbeddedOptions {
    */
   readonly attestation?: { readonly seconds: number; readonly secondVendorFile: string };
   /** Nodes without a TEE, prover-1 and so on; at most three, each of an operator of its own. */
-  readonly provers?: readonly Pick<ProverOptions, 'threads' | 'trains' | 'proves'>[];
+  readonly provers?: readonly Pick<ProverOptions, 'threads' | 'memoryMiB' | 'trains' | 'proves'>[];
   /** Folder of the provers' Groth16 keys; contract and client then take keys that one machine made. */
   readonly groth16Keys?: string | undefined;
   /** Settings of the control plane beyond those of the system (its README), for example a short lease. */

@@ -223,6 +223,7 @@ export function layOutHost(
 export interface ProverOptions extends Pick<HostOptions, 'name' | 'urls' | 'dispatch'> {
   readonly operator: ProverOperator;
   readonly threads: number;
+  readonly memoryMiB?: number | undefined;
   readonly trains?: boolean;
   readonly proves?: boolean;
   /** Folder of its Groth16 keys. */
@@ -236,7 +237,7 @@ export function hostOperator({ operatorKey, provider }: Site): ProverOperator {
 
 /** @returns the prover worker's settings file */
 export function layOutProver(site: Site, options: ProverOptions): string {
-  const { name, urls, dispatch, operator, threads, trains = true, proves = true, groth16Keys } = options;
+  const { name, urls, dispatch, operator, threads, trains = true, proves = true, groth16Keys, memoryMiB } = options;
   const { rpcUrl, deployment, hostSecret } = site;
   const folder = join(site.folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -244,6 +245,7 @@ export function layOutProver(site: Site, options: ProverOptions): string {
   writeSecret(join(folder, 'host-secret.test-key'), hostSecret);
   const settings = {
     ...{ name, trains, proves, threads },
+    ...(memoryMiB !== undefined && { memoryMiB }),
     controlPlane: { url: urls, dispatch, apiKey: operator.apiKey },
     chain: { rpcUrl, pollingMs, deployment, accountKey: 'account.test-key' },
     hostSecret: 'host-secret.test-key',

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Rejection, toHex } from '#attestation/base';
 import { datasetManifestJson, shardAssociatedData, type DatasetManifest } from '#attestation/records';
-import { choosePlan } from '#libs/proof';
+import { explainPlan } from '#libs/proof';
 import { classCount, featureCount, manifestDigest, orderSize, parseManifest, type Manifest } from '#libs/step';
 import { readJson, writeWhole } from '../files.js';
 import { datasetCommitter } from './commit.js';
@@ -54,7 +54,7 @@ async function sealRecords(
 ): Promise<DatasetManifest> {
   const unit = m.batch * m.superblock;
   const used = orderSize(m, Math.min(source.count, recordsMax)).superblocks * unit;
-  const provingProfile = provable === true ? choosePlan(m, 'auto', 'separate').profile.name : null;
+  const provingProfile = provable === true ? explainPlan(m, 'auto', 'separate', true).plan.profile.name : null;
   const options = { provingProfile, groth16: groth16 === true };
   const journal = openJournal(out, key, JSON.stringify([toHex(manifestDigest(m)), options, used, source.fingerprint]));
   const committer = datasetCommitter(m, journal.dataKey, options);

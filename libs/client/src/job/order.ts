@@ -14,7 +14,7 @@ interface JobOrder
     Omit<SubmitRequest, 'provider' | 'backend' | 'segmentSteps'>,
     Partial<Pick<NodeWish, 'provider' | 'absentProvider' | 'anyProvider'>> {
   readonly backend?: BackendWish | undefined;
-  /** Steps per checkpoint; where absent, what `usualSegment` says. */
+  /** Steps per checkpoint; where absent, the superblock of a job that can be proved, else what `usualSegment` says. */
   readonly segmentSteps?: number | undefined;
   /** By an enclave and by proofs, whatever it pays. */
   readonly highValue?: boolean | undefined;
@@ -55,7 +55,9 @@ export async function orderJob(
   );
   const { assurance } = decision;
   const backend = key === undefined ? 'sumcheck' : 'groth16';
-  const segmentSteps = order.segmentSteps ?? usualSegment(manifest, order.parallel);
+  // Of a job that can be proved a segment is what one proof covers: a superblock.
+  const segmentSteps =
+    order.segmentSteps ?? (proving === null ? usualSegment(manifest, order.parallel) : manifest.superblock);
   const submitted = await submitJob({ ...order, segmentSteps, backend, assurance, provider }, profile, api, watch);
   return { ...submitted, provider, decision, why };
 }

@@ -45,6 +45,7 @@ import { readPolicy } from '../policy.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
+import { provenUnit } from './proven-unit.js';
 import { keepReading } from './reading.js';
 import { keepTerms } from './record.js';
 import { readStart, uploadStart } from './start.js';
@@ -90,7 +91,7 @@ export interface Submitted {
 const startNotice =
   'Start weights are readable by the operators of control plane and node: they are uploaded as they are, and only checked in the enclave.';
 
-/** @param watch  of the upload */
+/** @param watch  of the upload, and told first what proofs will take */
 export async function submitJob(
   request: SubmitRequest,
   profile: Profile,
@@ -101,8 +102,10 @@ export async function submitJob(
   const proving = chooseProving(manifest, dataset, request, profile);
   checkStateSize(manifest, { parallel: request.parallel, proving: proving.proving });
   const policy = readPolicy(profile.policy);
-  await uploadDataset(request.dataset, dataset, api, watch);
   const { onLapse = 'tee', samples = defaultSamples } = request;
+  const unit = provenUnit(manifest, proving, request, samples);
+  if (unit !== null) watch.onProofs?.(unit);
+  await uploadDataset(request.dataset, dataset, api, watch);
   const startBytes = readStart(request.manifest, manifest);
   const startBlobs = startBytes === null ? [] : await uploadStart(startBytes, api, watch);
   const spec = specOf(manifest, dataset, proving, request, profile, policy.digest);

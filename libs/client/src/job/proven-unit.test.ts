@@ -1,0 +1,46 @@
+/** What proofs take is told before a job is paid for, and one that could never be discharged is refused. */
+import { expect, it } from 'vitest';
+import { profileManifest } from '#libs/step';
+import type { ProvingRequest } from './backend.js';
+import { provenUnit } from './proven-unit.js';
+
+const seed = `0x${'5a'.repeat(32)}`;
+const manifest = (superblock: number, steps = 64) =>
+  profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, seed, superblock });
+const inScheme = (profile: string, scheme = 'fxt-zk/1') => ({
+  ...{ scheme, proving: { profile, variant: 'separate', planDigest: new Uint8Array(32) } as const },
+});
+
+it.each<[string, ProvingRequest, number | null]>([
+  ['no proof of what an enclave alone vouches for', {}, null],
+  ['all where it is proved when the enclave lapses', { onLapse: 'zk' }, 4],
+  ['all of a proved job', { assurance: 'zk' }, 4],
+  ['all of a job of high value', { assurance: 'tee+zk' }, 4],
+  ['those that are drawn of a sampled one', { assurance: 'sampled' }, 3],
+])('tells of %s', (_name, request, proofs) => {
+  const unit = provenUnit(manifest(16), inScheme('chain64'), request, 3);
+  expect(unit?.proofs ?? null).toBe(proofs);
+  if (unit !== null) expect(unit.gas! / unit.transactions).toBeGreaterThan(6e6);
+});
+
+it('tells of no more proofs than there are segments', () => {
+  expect(provenUnit(manifest(16), inScheme('chain64'), { assurance: 'sampled' }, 32)!.proofs).toBe(4);
+});
+
+it('says nothing of Groth16, and of data with plain hashes', () => {
+  const asked = { assurance: 'zk' } as const;
+  expect(provenUnit(manifest(1), inScheme('groth16', 'fxt-groth16/1'), asked, 1)).toBeNull();
+  expect(provenUnit(manifest(1), { scheme: 'state-keccak', proving: null }, asked, 1)).toBeNull();
+});
+
+it('refuses proofs that no transaction carries', () => {
+  for (const [superblock, profile] of [
+    [16, 'fast16'],
+    [64, 'chain64'],
+    [16, 'large'],
+  ] as const) {
+    expect(() => provenUnit(manifest(superblock), inScheme(profile), { assurance: 'zk' }, 1)).toThrow(
+      expect.objectContaining({ code: 'JOB_PROOF_TRANSACTION' }),
+    );
+  }
+});

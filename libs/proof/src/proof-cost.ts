@@ -1,0 +1,78 @@
+/**
+ * What one proof of a plan costs its prover and, in one transaction, whoever sends it to the contract. Models that met
+ * measured proofs of 784-64-10 (proof-cost.test.ts): figures to decide by, not promises.
+ */
+import { levelsOf, type Plan } from '#libs/zk/verifier';
+import { transactionProofBytesMax } from './limits.js';
+import { expectedProofBytes } from './proof-size.js';
+
+export interface ProofCost {
+  readonly proofBytes: number;
+  /** Of one core. */
+  readonly cpuSeconds: number;
+  /** Most linear memory of the prover. */
+  readonly memoryBytes: number;
+  /** Absent where the proof fits no transaction, or no contract verifies the plan. */
+  readonly gas?: number;
+}
+
+/** Seconds on one core of an AMD EPYC: a keccak-f, a symbol of a codeword, a cell in sumchecks and folds. */
+const seconds = { keccak: 2.1e-7, symbol: 1.5e-8, cell: 2.5e-7 };
+const [keccakRate, wordBytes] = [136, 8];
+/** Header, special symbols and padding of a leaf. */
+const leafOverhead = 64;
+/** Committed codewords above this are hashed and dropped (libs/zk/SPEC.md §2.1). */
+const keptCodewordBytes = 2 ** 28;
+
+const memory = { fixed: 40 * 2 ** 20, perCell: 64, perLeaf: 96 };
+/** Of the transaction that carries a proof alone, calldata at today's price. */
+const gas = { fixed: 1_040_000, perByte: 39.4, perSymbol: 240, perLevel: 1_080_000 };
+
+export function proofCost(plan: Plan): ProofCost {
+  const proofBytes = expectedProofBytes(plan);
+  const isOnChain = proofBytes <= transactionProofBytesMax && isOnChainProfile(plan);
+  return {
+    ...{ proofBytes, cpuSeconds: cpuSecondsOf(plan), memoryBytes: memoryOf(plan) },
+    ...(isOnChain && { gas: gasOf(plan, proofBytes) }),
+  };
+}
+
+/** The contract's floor has profiles of one point with one level, and of two levels (contracts/src/verifiers/zk/ZkFloor.sol). */
+function isOnChainProfile({ profile: { oodPoints, deeper } }: Plan): boolean {
+  return deeper ? deeper.length === 1 : oodPoints === 1;
+}
+
+const treesOf = ({ trees }: Plan): readonly { readonly rows: number; readonly hasAux: boolean }[] =>
+  Object.values(trees).map(({ globalRows, hasAux }) => ({ rows: globalRows.length, hasAux }));
+
+function cpuSecondsOf(plan: Plan): number {
+  const { profile, vars, rowVars } = plan;
+  const symbols = 2 ** (profile.m + profile.logBlowup);
+  const perSymbol = treesOf(plan).map(({ rows }) => {
+    const blocks = Math.ceil((rows * wordBytes + leafOverhead) / keccakRate);
+    return rows * seconds.symbol + (blocks + 1) * seconds.keccak;
+  });
+  const ground = 2 ** profile.grind0 + (rowVars + 1) * 2 ** profile.grindFold;
+  const inLevels = levelsOf(profile).reduce((sum, l) => sum + 2 ** l.grind + l.rowVars * 2 ** l.grindFold, 0);
+  return (
+    symbols * perSymbol.reduce((sum, one) => sum + one, 0) +
+    2 ** vars * seconds.cell +
+    (ground + inLevels) * seconds.keccak
+  );
+}
+
+function memoryOf(plan: Plan): number {
+  const symbols = 2 ** (plan.profile.m + plan.profile.logBlowup);
+  const perTree = treesOf(plan).map(({ rows }) => {
+    const codewords = rows * symbols * wordBytes;
+    return memory.perLeaf * symbols + (codewords <= keptCodewordBytes ? codewords : 0);
+  });
+  return memory.fixed + perTree.reduce((sum, one) => sum + one, 0) + memory.perCell * 2 ** plan.vars;
+}
+
+function gasOf(plan: Plan, proofBytes: number): number {
+  const rows = treesOf(plan).reduce((sum, tree) => sum + tree.rows, 0);
+  const levels = plan.profile.deeper?.length ?? 0;
+  const { fixed, perByte, perSymbol, perLevel } = gas;
+  return Math.round(fixed + perByte * proofBytes + perSymbol * plan.profile.queries0 * rows + perLevel * levels);
+}

@@ -1,0 +1,94 @@
+/** The largest unit that fits, and what it is expected to cost, against proofs that were measured. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { profileManifest, type ProfileParameters } from '#libs/step';
+import { profiles, type Variant } from '#libs/zk/verifier';
+import { proofCost } from './proof-cost.js';
+import { largestUnit, proofUnitOf, type UnitLimits } from './proof-unit.js';
+import { planOf } from './statement.js';
+
+const seed = `0x${'5a'.repeat(32)}`;
+const MiB = 2 ** 20;
+const mnist = (steps: number, parameters: Partial<ProfileParameters> = {}) =>
+  profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, seed, ...parameters });
+const unit = (steps: number, limits: Partial<UnitLimits> = {}, parameters: Partial<ProfileParameters> = {}) => {
+  const found = largestUnit(mnist(steps, parameters), {
+    ...{ memoryBytes: 4096 * MiB, records: 60_000, variant: 'separate' },
+    ...limits,
+  });
+  expect(found.manifest.superblock).toBe(found.steps);
+  return [found.steps, found.profile, found.proofs];
+};
+
+describe('the largest unit', () => {
+  it.each<[string, number, Partial<UnitLimits>, ReturnType<typeof unit>]>([
+    ['of a job of sixty-four steps', 64, {}, [64, 'steps128', 1]],
+    ['of a job of ten epochs', 9370, {}, [64, 'steps128', 147]],
+    ['where the witness needs no tree of its own', 9370, { variant: 'joint' }, [128, 'steps128', 74]],
+    ['where a prover has 2 GiB', 64, { memoryBytes: 2048 * MiB }, [32, 'chain64', 2]],
+    ['where it has 700 MiB', 64, { memoryBytes: 700 * MiB }, [8, 'chain26', 8]],
+    ['where the data set is small', 64, { records: 1024 }, [16, 'chain64', 4]],
+    ['is no longer than the job', 16, {}, [16, 'chain64', 1]],
+    ['covers null steps where that saves a proof', 17, {}, [32, 'chain64', 1]],
+    ['is the shortest of those that make as few proofs', 40, { records: 2048 }, [32, 'chain64', 2]],
+    ['of one step', 1, {}, [1, 'chain1', 1]],
+  ])('%s', (_name, steps, limits, expected) => {
+    expect(unit(steps, limits)).toEqual(expected);
+  });
+
+  it('is refused where not even one step fits', () => {
+    expect(() => unit(64, { memoryBytes: 100 * MiB })).toThrow('STEP_UNIT');
+    expect(() => unit(64, { records: 63 })).toThrow('STEP_UNIT');
+    expect(() => unit(64, {}, { e: 2 })).toThrow('STEP_UNIT');
+  });
+});
+
+describe('what proofs are expected to cost', () => {
+  interface Measured {
+    readonly profile: string;
+    readonly loss: 'softmax-ce' | 'mse';
+    readonly superblock: number;
+    readonly gas: number;
+  }
+  const file = new URL('../../../contracts/snapshots/zk-gas.json', import.meta.url);
+  const { proofs } = JSON.parse(readFileSync(file, 'utf8')) as { readonly proofs: readonly Measured[] };
+  const ofPlan = (superblock: number, profile: string, variant: Variant) =>
+    proofCost(planOf({ manifest: mnist(64, { superblock }), profile, variant }));
+
+  it('is the gas of the snapshot, within a twentieth', () => {
+    const measured = proofs.filter(({ loss }) => loss === 'softmax-ce');
+    expect(measured.length).toBeGreaterThan(3);
+    for (const { profile, superblock, gas } of measured) {
+      expect(Math.abs(ofPlan(superblock, profile, 'joint').gas! / gas - 1)).toBeLessThan(0.05);
+    }
+  });
+
+  // Separate variant, proved and verified by the contract under Osaka: gas, and most linear memory in MiB.
+  it.each([
+    [1, 'chain1', 5_735_046, 255],
+    [4, 'chain1', 6_224_746, 330],
+    [8, 'chain26', 6_438_913, 579],
+    [16, 'chain64', 6_370_768, 1201],
+    [32, 'chain64', 6_743_997, 1073],
+    [64, 'steps128', 7_482_555, 2202],
+  ])('is what %i steps under %s took', (superblock, profile, gas, memory) => {
+    const cost = ofPlan(superblock, profile, 'separate');
+    expect(Math.abs(cost.gas! / gas - 1)).toBeLessThan(0.05);
+    expect(Math.abs(cost.memoryBytes / MiB / memory - 1)).toBeLessThan(0.2);
+  });
+
+  it('is for all segments that are proved', () => {
+    const proving = { profile: 'chain64', variant: 'separate' } as const;
+    const all = proofUnitOf(mnist(100, { superblock: 16 }), proving);
+    expect(all).toMatchObject({ steps: 16, proofs: 7, transactions: 7 });
+    const two = proofUnitOf(mnist(100, { superblock: 16 }), proving, 2);
+    expect([two.gas! / 2, two.cpuSeconds / 2]).toEqual([all.gas! / 7, all.cpuSeconds / 7]);
+  });
+
+  it('is no gas where no contract verifies the plan, or no transaction carries it', () => {
+    expect(ofPlan(64, 'fast64', 'separate').gas).toBeUndefined();
+    expect(ofPlan(64, 'chain64', 'separate').gas).toBeUndefined();
+    expect(profiles.get('large')!.deeper).toBeUndefined();
+    expect(ofPlan(1, 'large', 'separate').gas).toBeUndefined();
+  });
+});

@@ -1,0 +1,84 @@
+/** The largest segment that one proof covers and one transaction carries to the contract, for a job and a machine. */
+import { Rejection } from '#attestation/base';
+import { provability, type Manifest } from '#libs/step';
+import { planOf } from './statement.js';
+import { explainPlan } from './plan-choice.js';
+import { proofCost } from './proof-cost.js';
+
+/** What the proofs of a whole job cost where a contract checks each in a transaction of its own. */
+export interface ProofUnit {
+  /** That one proof covers: the manifest's superblock. */
+  readonly steps: number;
+  readonly profile: string;
+  readonly proofs: number;
+  /** Expected bytes of one. */
+  readonly proofBytes: number;
+  readonly transactions: number;
+  /** Expected, of all transactions; null where a proof fits none or the contract verifies no such plan. */
+  readonly gas: number | null;
+  /** Expected, of one core, for all proofs. */
+  readonly cpuSeconds: number;
+  /** Most linear memory of a prover. */
+  readonly memoryBytes: number;
+}
+
+interface Proving {
+  readonly profile: string;
+  readonly variant: 'joint' | 'separate';
+}
+
+/** @param proofs how many segments are proved; all of them where absent. @throws Rejection STEP_PLAN */
+export function proofUnitOf(manifest: Manifest, { profile, variant }: Proving, proofs?: number): ProofUnit {
+  const plan = planOf({ manifest, profile, variant });
+  const { proofBytes, gas, cpuSeconds, memoryBytes } = proofCost(plan);
+  const count = proofs ?? Math.ceil(manifest.steps / manifest.superblock);
+  return {
+    ...{ steps: manifest.superblock, profile, proofs: count, proofBytes, transactions: count, memoryBytes },
+    ...{ gas: gas === undefined ? null : count * gas, cpuSeconds: count * cpuSeconds },
+  };
+}
+
+export interface UnitLimits {
+  /** Most linear memory of a prover. */
+  readonly memoryBytes: number;
+  /** Records of the data set: a unit reads whole batches of as many. */
+  readonly records: number;
+  readonly variant: Proving['variant'];
+}
+
+interface LargestUnit extends ProofUnit {
+  /** The same with this unit as its superblock. */
+  readonly manifest: Manifest;
+}
+
+/**
+ * Fewest proofs first, then the shortest unit that makes as few.
+ *
+ * @throws Rejection STEP_UNIT where not even a step fits
+ */
+export function largestUnit(manifest: Manifest, { memoryBytes, records, variant }: UnitLimits): LargestUnit {
+  let best: LargestUnit | undefined;
+  const most = Math.min(provability({ ...manifest, superblock: 1 }).segmentStepsMax, 2 * manifest.steps - 1);
+  for (let steps = 1; steps <= most && steps * manifest.batch <= records; steps *= 2) {
+    const unit = unitAt({ ...manifest, superblock: steps }, variant);
+    if (unit === undefined || unit.gas === null || unit.memoryBytes > memoryBytes) continue;
+    if (best === undefined || unit.proofs < best.proofs) best = unit;
+  }
+  if (best !== undefined) return best;
+  throw new Rejection('STEP_UNIT', {
+    expected: 'a segment whose proof fits one transaction and the prover',
+    got: `none with ${memoryBytes} bytes of memory and ${records} records`,
+    rule: 'libs/proof/SPEC.md §5',
+    action: 'give the prover more memory, or take a smaller net or batch',
+  });
+}
+
+function unitAt(manifest: Manifest, variant: Proving['variant']): LargestUnit | undefined {
+  try {
+    const { plan } = explainPlan(manifest, 'auto', variant, true);
+    return { ...proofUnitOf(manifest, { profile: plan.profile.name, variant }), manifest };
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'STEP_PLAN') return undefined;
+    throw error;
+  }
+}
