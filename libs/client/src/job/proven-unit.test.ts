@@ -7,7 +7,7 @@ import { provenUnit } from './proven-unit.js';
 const seed = `0x${'5a'.repeat(32)}`;
 const manifest = (superblock: number, steps = 64) =>
   profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, seed, superblock });
-const inScheme = (profile: string, scheme = 'fxt-zk/1') => ({
+const inScheme = (profile: string, scheme: 'fxt-zk/1' | 'fxt-groth16/1' = 'fxt-zk/1') => ({
   ...{ scheme, proving: { profile, variant: 'separate', planDigest: new Uint8Array(32) } as const },
 });
 
