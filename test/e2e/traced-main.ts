@@ -5,10 +5,10 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { accuracyOf } from '../../apps/cli/src/demo/score.js';
 import { startEmbedded } from '../../apps/cli/src/system/embedded.js';
 import { fetchResult, followJob, loadProfile, openApi, readPolicy, sealFiles, submitJob } from '#libs/client';
+import { nodeCommand } from '#libs/process';
 import { canonicalManifest, floatOnnx } from '#libs/step';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 
@@ -37,8 +37,8 @@ try {
   await system.stop();
 }
 
-const engine = fileURLToPath(new URL('../../enclave/src/engine/engine-main.ts', import.meta.url));
-const { status, stderr } = spawnSync(process.execPath, [...process.execArgv, engine], {
+const [engine, ...words] = nodeCommand('../../enclave/src/engine/engine-main', import.meta.url);
+const { status, stderr } = spawnSync(engine, words, {
   input: JSON.stringify({
     manifest: JSON.parse(Buffer.from(canonicalManifest(manifest)).toString('utf8')) as unknown,
     ...files,

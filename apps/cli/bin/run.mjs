@@ -50,6 +50,8 @@ function checkTypes() {
 
 /** Without `--wide` all tests but those of whole systems, which take minutes each; with it those alone. */
 function runTests(args) {
+  // What is built is what is tested (libs/process/src/node-command.ts).
+  process.env.VERITRAIN_BUILT = '1';
   const isWide = args.includes('--wide');
   if (isWide) process.env.VERITRAIN_WIDE = '1';
   else {

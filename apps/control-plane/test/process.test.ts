@@ -8,6 +8,7 @@ import { createClient } from 'graphql-ws';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
+import { nodeCommand } from '#libs/process';
 import { socketsPerAddressMax } from '../src/core/overload/sockets.js';
 import { makeJob } from './job-fixture.js';
 
@@ -31,8 +32,8 @@ interface Run {
 }
 
 function run(environment: Record<string, string>): { ready: Promise<Run>; ended: Promise<[number | null, string]> } {
-  const main = new URL('../src/main.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, ['--conditions=source', '--import', '@oxc-node/core/register', main], {
+  const [file, ...args] = nodeCommand('../src/main', import.meta.url);
+  const child = spawn(file, args, {
     env: {
       PATH: process.env['PATH'],
       VERITRAIN_HTTP_PORT: '0',

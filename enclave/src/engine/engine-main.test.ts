@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { concatBytes, toHex, uintBe } from '#attestation/base';
 import { InferenceSession, Tensor } from '#libs/onnx';
+import { nodeCommand } from '#libs/process';
 import {
   blockOfStep,
   floatOnnx,
@@ -58,8 +58,8 @@ interface Ended {
 }
 
 async function engineProcess(stdin: string): Promise<Ended> {
-  const entry = fileURLToPath(new URL('./engine-main.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--conditions=source', '--import', '@oxc-node/core/register', entry]);
+  const [file, ...args] = nodeCommand('./engine-main', import.meta.url);
+  const child = spawn(file, args);
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (data) => (stdout += String(data)));
   child.stderr.on('data', (data) => (stderr += String(data)));

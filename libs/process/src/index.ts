@@ -1,5 +1,5 @@
 export { lockDirectory, lockFile } from './directory-lock.js';
-export { nodeCommand } from './node-command.js';
+export { nodeCommand, programFile } from './node-command.js';
 export { freePort, isListening } from './port.js';
 export { readBody } from './read-body.js';
 export { settingsFiles } from './settings-file.js';

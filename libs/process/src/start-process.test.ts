@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect, it } from 'vitest';
-import { freePort, isListening, nodeCommand, startProcess, tailOf } from './index.js';
+import { pathToFileURL } from 'node:url';
+import { expect, it, vi } from 'vitest';
+import { freePort, isListening, nodeCommand, programFile, startProcess, tailOf } from './index.js';
 
 const script = (code: string) => [process.execPath, '-e', code] as const;
 const deaf = "process.on('SIGTERM', () => undefined); setInterval(() => undefined, 1000); console.log('up')";
@@ -45,12 +49,12 @@ it('says of a program that is not there that it has ended', async () => {
 
 it('kills with this process what is to end with it', async () => {
   const inner = `startProcess([process.execPath, '-e', ${JSON.stringify(deaf)}], { endsWithUs: true })`;
-  const door = JSON.stringify(new URL('./index.ts', import.meta.url).href);
-  const code = `import(${door}).then(({ startProcess }) => {
+  const { path, flags } = programFile('./index', import.meta.url);
+  const code = `import(${JSON.stringify(path)}).then(({ startProcess }) => {
     const { child } = ${inner};
     child.stdout.once('data', () => { console.log(child.pid); process.exit(0); });
   })`;
-  const outer = startProcess([...nodeCommand('./index', import.meta.url).slice(0, -1), '-e', code] as never);
+  const outer = startProcess([process.execPath, ...flags, '-e', code]);
   const pid = Number(await text(outer.child.stdout!));
   expect(pid).toBeGreaterThan(0);
   await expect.poll(() => isAlive(pid)).toBe(false);
@@ -65,12 +69,26 @@ function isAlive(pid: number): boolean {
 }
 
 it('starts source from source and what is built as it is', () => {
+  vi.stubEnv('VERITRAIN_BUILT', undefined);
   const source = nodeCommand('./main', 'file:///p/libs/x/start.ts', ['--a'], ['--expose-gc']);
   expect(source).toEqual([
     ...[process.execPath, '--expose-gc', '--conditions=source', '--import', '@oxc-node/core/register'],
     ...['/p/libs/x/main.ts', '--a'],
   ]);
   expect(nodeCommand('../main', 'file:///p/dist/x/start.js')).toEqual([process.execPath, '/p/dist/main.js']);
+  vi.unstubAllEnvs();
+});
+
+it('starts what is built in place of source, where tests that follow a build ask for it and it is there', () => {
+  vi.stubEnv('VERITRAIN_BUILT', '1');
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-built-'));
+  const caller = pathToFileURL(join(folder, 'libs/x/start.ts')).href;
+  mkdirSync(join(folder, 'dist/libs/x'), { recursive: true });
+  for (const file of ['package.json', 'dist/libs/x/main.js']) writeFileSync(join(folder, file), '');
+  expect(nodeCommand('./main', caller)).toEqual([process.execPath, join(folder, 'dist/libs/x/main.js')]);
+  expect(nodeCommand('./other', caller).at(-1)).toBe(join(folder, 'libs/x/other.ts'));
+  rmSync(folder, { recursive: true });
+  vi.unstubAllEnvs();
 });
 
 it('finds a port that nobody listens on', async () => {

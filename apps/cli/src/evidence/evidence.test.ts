@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { kindOf, neutralPolicy, noEndorsements, parsePemCertificates, parsePolicy, showEvidence } from '#attestation';
 import { CodedError } from '#attestation/base';
 import { encodeSessionEvidence } from '#attestation/records';
+import { nodeCommand } from '#libs/process';
 import { loadSamples, samplesRoot } from '#test/samples';
 import { readPieces } from './material.js';
 import { verifySamples } from './samples.js';
@@ -14,8 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), 'veritrain-evidence-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function veritrain(...args: readonly string[]) {
-  const flags = ['--conditions=source', '--import', '@oxc-node/core/register', 'apps/cli/src/main.ts'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, ...args], {
+  const [file, ...words] = nodeCommand('../main', import.meta.url, args);
+  const { status, stdout, stderr } = spawnSync(file, words, {
     encoding: 'utf8',
     maxBuffer: 1 << 26,
   });
