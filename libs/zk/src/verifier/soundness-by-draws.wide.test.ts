@@ -1,0 +1,31 @@
+/** As soundness-by-draws.test.ts, for the profiles of long segments as they are. */
+import { expect, it } from 'vitest';
+import { createEngine } from '../commit/kernels/index.js';
+import { profileNamed } from '../commit/params.js';
+import { KernelBackend } from '../prover/kernel-backend.js';
+import { derivePlan, type Variant } from '../relation/plan.js';
+import { soundnessBitsMin } from '../soundness.js';
+import { lightlyGround, soundnessByDraws } from '../testing/draws.js';
+import { testManifest, testSegment } from '../testing/segments.js';
+
+it.each<[string, Variant]>([
+  ['chain64', 'joint'],
+  ['chain64', 'separate'],
+  ['sum100', 'joint'],
+  ['steps128', 'separate'],
+])(
+  'soundness of %s, %s, is that by what a verifier draws',
+  (name, variant) => {
+    const profile = profileNamed(name);
+    const backend = new KernelBackend(createEngine({ rowLogMax: profile.m, memoryBytesMax: 2 ** 32 }));
+    const manifest = testManifest({ superblock: 4 });
+    const segment = testSegment(backend, { profile: lightlyGround(profile), variant, manifest });
+    const plan = derivePlan(manifest, profile, variant);
+    const { sumBits, weakestBits } = soundnessByDraws(backend, segment, plan);
+    expect(Math.abs(sumBits - plan.soundness.sumBits)).toBeLessThan(0.05);
+    expect(weakestBits).toBeCloseTo(plan.soundness.minBits, 1);
+    expect(weakestBits).toBeGreaterThan(soundnessBitsMin);
+    if (name === 'sum100') expect(sumBits).toBeGreaterThan(100);
+  },
+  300_000,
+);
