@@ -281,6 +281,16 @@ describe('what has no layer is refused', () => {
     expect(() => importOnnx(handMade(['n', 2], (g, x) => g.node('Relu', [x]), opset))).toThrow(/^ONNX_OPSET/);
   });
 
+  it('an attribute whose value is of another kind than its type', () => {
+    const bytes = Buffer.from(exportedFile('torch-mlp-ts13.onnx'));
+    // The 0.5 of GELU: data_type float, raw_data 0.5, and then AttributeProto.type TENSOR.
+    const half = Buffer.from('10014a040000003fa00104', 'hex');
+    const at = bytes.indexOf(half);
+    expect(at).toBeGreaterThan(0);
+    bytes[at + half.length - 1] = 1;
+    expect(() => importOnnx(bytes)).toThrow(/^ONNX_MALFORMED.*attribute "value".*type 1.*type 4/);
+  });
+
   it('two outputs or inputs, and an output that is constant', () => {
     expect(() => importOnnx(handMade(['n', 2], (g) => g.number(2)))).toThrow(/^ONNX_OUTPUT.*a constant/);
     expect(() => importOnnx(new Uint8Array(0))).toThrow(/^ONNX_MALFORMED/);

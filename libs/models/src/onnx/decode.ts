@@ -154,7 +154,19 @@ function readAttribute(bytes: Uint8Array, bounds: Bounds): readonly [string, Att
     else if ((number >= 6 && number <= 15) || number > 20) isOther = true;
     if (floats.length + ints.length > elementsMax) refuse('ONNX_LIMIT', `at most ${elementsMax} numbers`, 'more');
   }
-  return [name, { ...absentOf(type), ...found, floats, ints, isOther }];
+  const attribute = { ...found, floats, ints, isOther };
+  checkKind(name, type, attribute);
+  return [name, { ...absentOf(type), ...attribute }];
+}
+
+/** Runtimes read the member that the type names: with another one there, they would read something else than an import. */
+function checkKind(name: string, type: number, { float, int, text, tensor, floats, ints }: Attribute): void {
+  if (type === 0) return;
+  const members = [float, int, text, tensor, undefined, floats[0], ints[0]];
+  const other = members.findIndex((member, at) => member !== undefined && at + 1 !== type);
+  if (other >= 0) {
+    refuse('ONNX_MALFORMED', `attribute "${name}" with a value of its type ${type}`, `a value of type ${other + 1}`);
+  }
 }
 
 /** Some writers leave a zero or an empty text out; the type says that it is one. */
