@@ -110,7 +110,7 @@ const parts = {
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
   review: lib('review', {
-    may: ['attestation', 'judge', 'step', 'proof', 'zk-commit', 'zk-groth16-commitment'],
+    may: ['attestation', 'judge', 'transparency', 'step', 'proof', 'zk-commit', 'zk-groth16-commitment'],
     npm: ['@noble/curves', '@noble/hashes'],
     core: [],
   }),

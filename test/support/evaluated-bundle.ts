@@ -47,6 +47,10 @@ interface EvaluatedOptions {
   readonly change?: (statement: EvaluationStatement, index: number) => EvaluationStatement;
   /** What it seals instead. */
   readonly run?: Partial<EvidenceBundle['run']>;
+  /** Canonical JSON of one of as many steps and batches, where it is to be read; else no reader makes a net of it. */
+  readonly manifest?: Uint8Array;
+  /** weightsDigest of where it starts, as the escrow has it. */
+  readonly initialWeights?: Uint8Array;
   /** Segments trained, where not as many as the rule has. */
   readonly trained?: number;
 }
@@ -90,14 +94,18 @@ export async function evaluatedBundle(options: EvaluatedOptions): Promise<Evalua
   return { job, bundle };
 }
 
-function measuredJob({ every, stop, salt = 1 }: EvaluatedOptions): Promise<TinyJob> {
+function measuredJob({ every, stop, salt = 1, initialWeights, manifest: given }: EvaluatedOptions): Promise<TinyJob> {
   const evaluate = { batch: 4, every, metrics: ['accuracy', 'loss'] };
-  const manifest = utf8(JSON.stringify({ batch: 4, evaluate, fxt: 2, labelShape: [], steps, stop: stop ?? null }));
+  const own = JSON.stringify({ batch: 4, evaluate, fxt: 2, labelShape: [], steps, stop: stop ?? null });
+  const manifest = given ?? utf8(own);
   const validation = { root: validationRoot, records: validationRecords };
   return tinyJob({
     segmentSteps,
     spec: { manifest, validation, salt: new Uint8Array(32).fill(salt) },
-    terms: { segments: steps / segmentSteps, mode: JobMode.tee | JobMode.reveal | (stop ? JobMode.early : 0) },
+    terms: {
+      ...{ segments: steps / segmentSteps, mode: JobMode.tee | JobMode.reveal | (stop ? JobMode.early : 0) },
+      ...(initialWeights && { initialWeights }),
+    },
   });
 }
 

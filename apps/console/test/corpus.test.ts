@@ -4,11 +4,12 @@ import { CodedError } from '#attestation/base';
 import { headingOf, meanings, reasonsOf, reviewBundle, statusOrder, type Check } from '#libs/review';
 import { compared, fallen, simplyHolds, sorted } from '../src/reviewer/compare.js';
 import { chainOf, linkIds, linkOf, type Link } from '../src/reviewer/links.js';
-import { bytesOfText, sortOut } from '../src/reviewer/open.js';
+import { bringsBundle, bytesOfText, sortOut } from '../src/reviewer/open.js';
 import { duration, plain, utc } from '../src/reviewer/text.js';
 import { corpus, type Sample } from './corpus.js';
 import { flipsOf, presentOfTest, seenOfFlip } from './flips.js';
 import { judgedHere } from './judged.js';
+import { alterationsOf } from './parts.js';
 
 let samples: readonly Sample[];
 beforeAll(async () => {
@@ -115,6 +116,17 @@ it('is never the untouched verdict with a bit flipped, and has a reason', async 
   }
 }, 300_000);
 
+it('is never the untouched verdict with a part altered, and has a reason', async () => {
+  const sample = samples[0]!;
+  const [untouched] = await judgedHere(sample, presentOfTest);
+  const all = alterationsOf(sample.bytes);
+  const members = ['spec.salt', 'policy.snp', 'sessions[0].evidence.cpu.report', 'segments[0].signed.receipt', 'seal'];
+  for (const member of members) expect(all.filter(({ what }) => what.startsWith(member)).length).toBeGreaterThan(2);
+  for (const { what, bytes } of all.filter((_, at) => at % 10 === 0)) {
+    expect((await seenOfFlip(sample, untouched, { bytes, place: 0 })).code, what).not.toBeNull();
+  }
+}, 300_000);
+
 describe('then and another time', () => {
   it('shows what fell since, what came and what went', async () => {
     const bundle = samples[0]!.bytes;
@@ -145,6 +157,19 @@ describe('what is dropped', () => {
     expect(Buffer.from(pasted.bundle!.bytes).equals(bytes)).toBe(true);
     expect(bytesOfText(text('not base64!'.repeat(10)))).toBeUndefined();
     expect(sortOut([file('r.vtr', Uint8Array.of(0xd2, 0x84))]).report?.name).toBe('r.vtr');
+  });
+
+  it('is start weights or an export of a log, whatever its name, and no other bundle', () => {
+    const { bytes, beside } = samples.find(({ name }) => name === 'start-given')!;
+    const [bundle, start] = [file('a.vtb', bytes), file('x', beside![0]!.bytes)];
+    const opened = sortOut([start, bundle]);
+    expect([opened.bundle, opened.start, opened.unknown]).toEqual([bundle, start, []]);
+    expect([bringsBundle([start], bundle), bringsBundle([start], undefined)]).toEqual([false, true]);
+    const short = file('x', start.bytes.subarray(8));
+    expect(sortOut([bundle, short])).toMatchObject({ unknown: [short] });
+    const revoking = samples.find(({ name }) => name === 'revoked-in-export')!.beside![1]!;
+    expect(sortOut([file('y', revoking.bytes), bundle]).logExport?.content.revocations.length).toBe(1);
+    expect(sortOut([bundle, file('y', revoking.bytes.subarray(1))]).logExport).toBeUndefined();
   });
 
   it('is shown without what nobody sees', () => {

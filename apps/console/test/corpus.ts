@@ -1,7 +1,7 @@
 /** The corpus: bundles by every party's real code, altered in one place each, and what a reader is to see of them. */
 import { readFileSync } from 'node:fs';
 import { neutralPolicy, parseCertificate, type AppraisalPolicy } from '#attestation';
-import { decodeCanonical, encodeCanonical, utf8, type CborValue } from '#attestation/base';
+import { decodeCanonical, encodeCanonical, to0x, utf8, type CborValue } from '#attestation/base';
 import {
   encodeBundle,
   encodeSessionEvidence,
@@ -10,16 +10,19 @@ import {
   type BundledLog,
   type EvidenceBundle,
 } from '#attestation/records';
-import type { HeadingId } from '#libs/review';
+import { startBorder, type HeadingId } from '#libs/review';
+import { canonicalManifest, drawnParameters, encodeWeights, startRoot } from '#libs/step';
 import { evaluatedBundle } from '#test/evaluated-bundle';
 import { fixturePath } from '#test/fixture';
 import { fakeAmd } from '#test/fake-amd';
-import { honestEntries, logOf, trustText } from '#test/logged-bundle';
+import { exportOf, honestEntries, logOf, trustText } from '#test/logged-bundle';
+import { tableNet } from '#test/net-job';
 import { provedBundle } from '#test/proved-bundle';
 import { recordedBundles } from '#test/recorded-bundle';
 import { tinyBundle } from '#test/tiny-bundle';
-import { tinyAt, type TinyJob } from '#test/tiny-job';
+import { tinyAt, tinyJob, type TinyJob } from '#test/tiny-job';
 import type { LinkState, ShownLink } from '../src/reviewer/links.js';
+import { flipped } from './parts.js';
 
 export interface Sample {
   readonly name: string;
@@ -44,18 +47,12 @@ export interface Sample {
 interface BesideFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  readonly kind: 'material' | 'policy' | 'groth16-key';
+  readonly kind: 'material' | 'policy' | 'groth16-key' | 'log-export' | 'start';
   /** Of a Groth16 key: how the command line is told of it. */
   readonly digest?: string;
 }
 
 export const htmlInText = '<img src=x onerror=alert(1)>';
-
-const flipped = (bytes: Uint8Array, place: number): Uint8Array => {
-  const changed = bytes.slice();
-  changed[place < 0 ? changed.length + place : place]! ^= 1;
-  return changed;
-};
 
 /** Where MEASUREMENT begins in a report: AMD 56860, ATTESTATION_REPORT. */
 const measurementAt = 0x90;
@@ -96,9 +93,26 @@ async function loggedSamples(job: TinyJob, bundle: EvidenceBundle): Promise<Samp
   const moved = first!.proof.replace(/^index \d+$/m, 'index 1');
   const trust = { name: 'trust-policy.txt', bytes: utf8(trustText), kind: 'material' } as const;
   const logged = { heading: 'simulated', states: { ...good, log: 'remark' } } as const;
+  const revokedSince = (id: Uint8Array): Promise<Uint8Array> =>
+    exportOf([{ what: 'policy', id, salt: null, reason: 'lost', from: 0 }]);
+  const exported = async (name: string, id: Uint8Array): Promise<BesideFile> => {
+    return { name, bytes: await revokedSince(id), kind: 'log-export' };
+  };
   return [
     { name: 'logged', bytes: withLog(whole), ...logged },
     { name: 'logged-and-trusted', bytes: withLog(whole), ...logged, beside: [trust] },
+    {
+      ...{ name: 'revoked-in-export', bytes: withLog(whole), ...logged, at: tinyAt, later: 'do-not-rely' },
+      beside: [trust, await exported('revoked.log', job.spec.policyDigest)],
+    },
+    {
+      ...{ name: 'not-revoked-in-export', bytes: withLog(whole), ...logged, at: tinyAt },
+      beside: [trust, await exported('other.log', new Uint8Array(32))],
+    },
+    {
+      ...{ name: 'revoked-and-not-logged', bytes: encodeBundle(bundle), heading: 'simulated', at: tinyAt },
+      ...{ later: 'do-not-rely', beside: [trust, await exported('revoked.log', job.spec.policyDigest)] },
+    },
     {
       ...{ name: 'log-without-quorum', bytes: withLog(logOf(honest, { isCosigned: false })), ...logged },
       ...{ beside: [trust], later: 'do-not-rely' },
@@ -112,6 +126,28 @@ async function loggedSamples(job: TinyJob, bundle: EvidenceBundle): Promise<Samp
       bytes: withLog(logOf(await honestEntries(foreign.job, foreign.bundle))),
       ...{ heading: 'do-not-rely', broken: ['log'], states: { seal: 'holds' } },
     },
+  ];
+}
+
+/** Its manifest names weights to start from: given, not given, and others than those. */
+async function startedSamples(): Promise<Sample[]> {
+  const seeded = tableNet({ steps: 20, evaluate: { every: 4, metrics: ['accuracy', 'loss'] } });
+  const drawn = drawnParameters(seeded);
+  const start = { kind: 'weights', root: to0x(startRoot(seeded, drawn)) };
+  const named = tableNet({ steps: 20, evaluate: { every: 4, metrics: ['accuracy', 'loss'] }, start });
+  const manifest = canonicalManifest(named);
+  const { spec } = await tinyJob({ spec: { manifest } });
+  const { bundle } = await evaluatedBundle({
+    ...{ every: 4, accuracies: [700, 800, 900, 950, 940], manifest },
+    initialWeights: startBorder({ spec }, encodeWeights(drawn)),
+  });
+  const bytes = encodeBundle(bundle);
+  const of = (file: Uint8Array): BesideFile[] => [{ name: 'start.bin', bytes: file, kind: 'start' }];
+  const other = encodeWeights(drawnParameters(tableNet({ seed: `0x${'77'.repeat(32)}` })));
+  return [
+    { name: 'start-not-given', bytes, heading: 'simulated', shows: 'give the file of the start weights' },
+    { name: 'start-given', bytes, heading: 'simulated', beside: of(encodeWeights(drawn)) },
+    { name: 'start-of-others', bytes, heading: 'do-not-rely', beside: of(other) },
   ];
 }
 
@@ -194,6 +230,7 @@ export async function corpus(): Promise<readonly Sample[]> {
     { name: 'good', bytes: encoded, heading: 'simulated', states: good },
     ...(await loggedSamples(job, bundle)),
     ...(await besideSamples(job, encoded)),
+    ...(await startedSamples()),
     ...(await provedSamples()),
     ...recordedBundles(bundle).map((one): Sample => ({ ...one, heading: broken, ...ofRecorded[one.name] })),
     {

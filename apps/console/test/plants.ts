@@ -37,11 +37,19 @@ export const plants: readonly Plant[] = [
   },
   {
     ...{ name: 'the reader’s policy is not judged by', shownBy: 'production-policy' },
-    ...{ file: `${page}/judge.ts`, from: '...(policy && { policy: policy.policy })', to: '' },
+    ...{ file: `${page}/judge.ts`, from: '...(policy && { policy: policy.policy }),', to: '' },
   },
   {
     ...{ name: 'material beside the bundle does not count', shownBy: 'revoked' },
     ...{ file: `${page}/judge.ts`, from: 'material: material.map(bytesOf)', to: 'material: []' },
+  },
+  {
+    ...{ name: 'an export of a log beside the bundle does not count', shownBy: 'revoked-in-export' },
+    ...{ file: `${page}/judge.ts`, from: 'logExport: logExport.content', to: '' },
+  },
+  {
+    ...{ name: 'start weights beside the bundle are not compared', shownBy: 'start-of-others' },
+    ...{ file: `${page}/judge.ts`, from: 'start: start.bytes', to: '' },
   },
   {
     ...{ name: 'signatures of every kind hold', shownBy: 'receipt-altered' },

@@ -15,7 +15,17 @@ import { corpus, htmlInText, type Sample } from './corpus.js';
 /** Much like another file: the page is held against these in the long form. */
 const inTheLongForm: ReadonlySet<string> = new Set([
   ...['log-path-forged', 'log-of-another-job', 'not-revoked', 'own-policy', 'segment-removed', 'appraisal-prolonged'],
-  ...['turned-text', 'version-2', 'truncated', 'not-cbor', 'evaluated', 'recorded-gpu', 'endless'],
+  ...[
+    'turned-text',
+    'version-2',
+    'truncated',
+    'not-cbor',
+    'evaluated',
+    'recorded-gpu',
+    'endless',
+    'not-revoked-in-export',
+    'start-given',
+  ],
 ]);
 
 describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {

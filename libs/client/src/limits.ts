@@ -4,8 +4,6 @@ export const bundleBytesMax = 16 * 1024 * 1024;
 export const idxBytesMax = 2 ** 31;
 /** A CRL, manifest or other file beside a bundle. */
 export const materialBytesMax = 4 * 1024 * 1024;
-/** Of a log export: some thousand revocations with their paths. */
-export const exportBytesMax = 16 * 1024 * 1024;
 export const policyBytesMax = 256 * 1024;
 export const journalBytesMax = 2 ** 29;
 export const tokenizerBytesMax = 64 * 1024 * 1024;

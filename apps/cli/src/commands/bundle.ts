@@ -30,9 +30,9 @@ export function addBundleCommands(program: Command): void {
     .option('--allow-simulated', 'be content with simulated hardware, which shows the software alone')
     .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
     .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
-    .option('--start <file>', 'start weights of a job whose manifest names some: start.bin of `model import`')
+    .option('--start <file>', startText)
     .option('--log-policy <file>', 'demand that the job is logged: logs and witnesses that you trust (tlog-policy)')
-    .option('--log-export <file>', 'what was revoked since: an export of your own (`log export`)')
+    .option('--log-export <file>', exportText)
     .option('--material <file>', materialText, collect, [])
     .option('--development-keys', 'take Groth16 keys that one machine made, which could forge')
     .option('--json', 'print one JSON document')
@@ -57,6 +57,9 @@ function refusal({ tier, simulated, material }: BundleVerdict, options: VerifyCo
 
 export const materialText =
   'a CRL, OCSP answer, manifest, collateral, advisories, policy or log policy of yours; repeat';
+
+export const startText = 'start weights of a job whose manifest names some: start.bin of `model import`';
+export const exportText = 'what was revoked since: an export of your own (`log export`)';
 
 export const collect = (file: string, before: readonly string[]): readonly string[] => [...before, file];
 

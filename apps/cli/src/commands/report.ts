@@ -25,7 +25,7 @@ import {
 } from '#libs/review';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { agreeOnOrigin, modelFiles } from '../report/model-files.js';
-import { collect, materialText, unixSeconds } from './bundle.js';
+import { collect, exportText, materialText, startText, unixSeconds } from './bundle.js';
 
 const bundleBytesMax = 16 * 1024 * 1024;
 const reportBytesMax = 2 * 1024 * 1024;
@@ -41,6 +41,8 @@ interface JudgedBy {
   readonly material: readonly string[];
   /** Digest of the only Groth16 key that is taken. */
   readonly verificationKey?: Uint8Array | undefined;
+  readonly start?: string | undefined;
+  readonly logExport?: string | undefined;
 }
 
 interface MakeOptions extends OutputOptions, JudgedBy {
@@ -73,8 +75,10 @@ export function addReportCommands(program: Command): void {
     .option('--key <file>', 'PKCS #8 of an ECDSA P-256 key, for model-signature')
     .option('--policy <file>', 'your own appraisal policy')
     .option('--verification-key <hex>', keyText, digest)
+    .option('--start <file>', startText)
     .option('--at <unix>', 'judge as of this time too, beside when the evidence was fresh', unixSeconds)
     .option('--material <file>', `${materialText}; counts for --at alone`, collect, [])
+    .option('--log-export <file>', `${exportText}; counts for --at alone`)
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: MakeOptions) => {
       if (options.format !== 'verdict') return makeOther(file, options.format, options);
@@ -109,6 +113,8 @@ function addVerify(report: Command): void {
     .option('--signer <hex>', 'the only key that may have signed', digest)
     .option('--policy <file>', 'the policy that it was judged by, where that is not the bundle’s own')
     .option('--material <file>', materialText, collect, [])
+    .option('--log-export <file>', exportText)
+    .option('--start <file>', startText)
     .option('--verification-key <hex>', keyText, digest)
     .option('--json', 'print one JSON document')
     .action(async (file: string, bundle: string, options: VerifyOptions) => {
@@ -169,12 +175,14 @@ async function reportOn(file: string, times: readonly (number | null)[], options
 function judged(
   file: string,
   at: number | null,
-  { policy, material, verificationKey }: JudgedBy,
+  { policy, material, verificationKey, start, logExport }: JudgedBy,
 ): Promise<BundleVerdict> {
   return verifyBundleFile(file, {
     ...(policy !== undefined && { policy }),
     ...(verificationKey !== undefined && { verificationKey }),
+    ...(start !== undefined && { start }),
     ...(at !== null && { at, material }),
+    ...(at !== null && logExport !== undefined && { logExport }),
   });
 }
 

@@ -18,15 +18,27 @@ const sliceMs = 30;
 type Review = ReturnType<typeof openReview>;
 
 /** The judge of what was opened, at however many times; undefined where there is no bundle. */
-export function reviewOf({ bundle, key }: Opened): Review | undefined {
-  return bundle && openReview({ bundle: bundle.bytes, ...(key && { groth16Key: key.key }) });
+export function reviewOf({ bundle, key, start }: Opened): Review | undefined {
+  const beside = { ...(key && { groth16Key: key.key }), ...(start && { start: start.bytes }) };
+  return bundle && openReview({ bundle: bundle.bytes, ...beside });
+}
+
+type Beside = Pick<Opened, 'logExport' | 'material' | 'policy'>;
+
+/** What a judgement rests on beside the bundle: what came later says nothing of when the evidence was fresh. */
+export function askedAt(at: number | null, { logExport, material, policy }: Beside): Parameters<Review>[0] {
+  return {
+    ...(policy && { policy: policy.policy }),
+    ...(at !== null && { at, material: material.map(bytesOf) }),
+    ...(at !== null && logExport && { logExport: logExport.content }),
+  };
 }
 
 /** @throws Rejection where the file is no bundle */
 export async function judge(
   review: Review,
   bundle: NamedFile,
-  { policy, material }: Pick<Opened, 'policy' | 'material'>,
+  beside: Beside,
   at: number,
   onProgress: Progressed,
 ): Promise<Judgement> {
@@ -38,10 +50,9 @@ export async function judge(
     await new Promise((resolve) => setTimeout(resolve));
     last = performance.now();
   };
-  const common = { progress, ...(policy && { policy: policy.policy }) };
-  const was = await review(common);
+  const was = await review({ ...askedAt(null, beside), progress });
   half = 1;
-  const today = await review({ ...common, at, material: material.map(bytesOf) });
+  const today = await review({ ...askedAt(at, beside), progress });
   return { bundle, was, today, at };
 }
 

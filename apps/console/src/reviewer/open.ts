@@ -2,11 +2,14 @@
 import {
   bundleBytesMax,
   fromBase64,
+  isStartOf,
   readGroth16Key,
+  readLogExport,
   readMaterial,
   sha256Hex,
   type AppraisalPolicy,
   type Groth16Key,
+  type LogExport,
   type MaterialKind,
 } from '#libs/review';
 
@@ -27,6 +30,10 @@ export interface Opened {
   readonly curve?: LossCurve;
   readonly policy?: { readonly file: NamedFile; readonly policy: AppraisalPolicy };
   readonly key?: { readonly file: NamedFile; readonly key: Groth16Key };
+  /** What was revoked in a newer log. */
+  readonly logExport?: { readonly file: NamedFile; readonly content: LogExport };
+  /** Weights that the bundle's job starts from, where its manifest names some. */
+  readonly start?: NamedFile;
   readonly material: readonly MaterialFile[];
   readonly unknown: readonly NamedFile[];
 }
@@ -44,8 +51,8 @@ export function sortOut(files: readonly NamedFile[]): Opened {
   return opened;
 }
 
-/** What a bundle begins with: a file that does not may be one only where no other is. */
-const isMap = ({ bytes }: NamedFile): boolean => bytes[0] !== undefined && bytes[0] >> 5 === 5;
+/** What a bundle begins with, a map and a name: a file that does not may be one only where no other is. */
+const isMap = ({ bytes: [first = 0, second = 0] }: NamedFile): boolean => first >> 5 === 5 && second >> 5 === 3;
 
 function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   const read = readMaterial(file.bytes);
@@ -55,6 +62,8 @@ function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   }
   const key = readGroth16Key(file.bytes);
   if (key !== undefined) return { key: { file, key } };
+  const logExport = readLogExport(file.bytes);
+  if (logExport !== undefined) return { logExport: { file, content: logExport } };
   if (file.bytes[0] === 0xd2) return { report: file };
   const curve = curveOf(file);
   if (curve !== undefined) return { curve };
@@ -62,7 +71,14 @@ function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   const pasted = so.bundle === undefined ? bytesOfText(file.bytes) : undefined;
   if (pasted !== undefined) return { bundle: { ...file, bytes: pasted } };
   if (so.bundle === undefined) return { bundle: file };
+  if (isStartOf(so.bundle.bytes, file.bytes)) return { start: file };
   return { unknown: [...so.unknown, file] };
+}
+
+/** Whether files that are dropped hold another bundle than the one that is open. */
+export function bringsBundle(files: readonly NamedFile[], open: NamedFile | undefined): boolean {
+  const isStart = ({ bytes }: NamedFile): boolean => open !== undefined && isStartOf(open.bytes, bytes);
+  return files.some((file) => sortOut([file]).bundle !== undefined && !isStart(file));
 }
 
 /** Base64 of a bundle, as mail and forms carry it. */

@@ -14,9 +14,9 @@ import { Bytes } from './bytes.js';
 import { Chain } from './chain.js';
 import { Checks } from './checks.js';
 import { keyOf } from './compare.js';
-import { judge, reviewOf, shownFault, type Judgement } from './judge.js';
+import { askedAt, judge, reviewOf, shownFault, type Judgement } from './judge.js';
 import { chainOf } from './links.js';
-import { sortOut, type NamedFile, type Opened } from './open.js';
+import { bringsBundle, sortOut, type NamedFile, type Opened } from './open.js';
 import { scriptSha256 } from './own-script.js';
 import { Payment } from './payment.js';
 import { measurementOf, type Place } from './places.js';
@@ -80,7 +80,7 @@ export function Page({ inside = false, given }: PageProps) {
   };
   const add = (more: readonly NamedFile[]): void => {
     if (more.length === 0) return;
-    const isNew = sortOut(more).bundle !== undefined;
+    const isNew = bringsBundle(more, opened.bundle);
     const kept = files.filter((file) => !(isNew && sortOut([file]).bundle !== undefined) && !more.some(isSame(file)));
     show(isNew ? [...more, ...kept] : [...kept, ...more]);
   };
@@ -163,15 +163,11 @@ async function look(review: Review, opened: Opened, at: number, onProgress: (sha
 async function reportAt(
   review: NonNullable<Review>,
   bundle: NamedFile,
-  { policy, material }: Opened,
+  opened: Opened,
   times: readonly (number | null)[],
 ) {
   const judged = [];
-  for (const at of times) {
-    const later = at !== null && { at, material: material.map(({ file }) => file.bytes) };
-    const verdict = await review({ ...(policy && { policy: policy.policy }), ...later });
-    judged.push({ at, verdict });
-  }
+  for (const at of times) judged.push({ at, verdict: await review(askedAt(at, opened)) });
   const [first, ...others] = judged;
   return makeReport(bundle.bytes, [first!, ...others], {
     ...{ name: 'veritrain reviewer', version: releaseVersion, scriptSha256: scriptSha256() },
@@ -284,7 +280,7 @@ interface BesideProps {
 
 /** Everything that was dropped beside the bundle, and what became of it: nothing is passed over in silence. */
 function Beside({ opened, judgement, onRemove }: BesideProps) {
-  const { material, unknown, policy, key, curve, report, bundle } = opened;
+  const { material, unknown, policy, key, curve, report, bundle, logExport, start } = opened;
   const states = new Map(judgement?.today.material.map((one) => [one.sha256, one.counts]));
   const stateOf = (digest: string): string => {
     if (bundle === undefined) return 'waits for a bundle';
@@ -293,6 +289,8 @@ function Beside({ opened, judgement, onRemove }: BesideProps) {
   const lines: (readonly [NamedFile, string])[] = [
     ...(policy === undefined ? [] : [[policy.file, 'policy: judged by it'] as const]),
     ...(key === undefined ? [] : [[key.file, 'Groth16 key: the only one that is taken'] as const]),
+    ...(logExport === undefined ? [] : [[logExport.file, logExportState(judgement)] as const]),
+    ...(start === undefined ? [] : [[start, 'start weights: compared with those that the manifest names'] as const]),
     ...material.map((one) => [one.file, `${materialWords[one.kind]}: ${stateOf(one.sha256)}`] as const),
     ...(curve === undefined ? [] : [[curve.file, `events: ${curve.points.length} points of loss, reported`] as const]),
     ...(report === undefined || bundle !== undefined
@@ -316,6 +314,12 @@ function Beside({ opened, judgement, onRemove }: BesideProps) {
       </ul>
     </section>
   );
+}
+
+function logExportState(judgement: Judgement | undefined): string {
+  if (judgement === undefined) return 'export of a log: waits for a bundle';
+  const isAsked = judgement.today.checks.some(({ id }) => id === 'LOG_REVOKED');
+  return isAsked ? 'export of a log: counts at the other time' : 'export of a log: changes no check';
 }
 
 function Footer() {

@@ -87,7 +87,7 @@ export const words = {
   add: 'Add files…',
   welcome: 'Judge an evidence bundle',
   welcomeText:
-    'Drop a bundle (.vtb) anywhere on this page, choose it, or paste it as base64. Lay your own policy, revocation lists, advisories, an event log or a signed report beside it.',
+    'Drop a bundle (.vtb) anywhere on this page, choose it, or paste it as base64. Lay your own policy, revocation lists, advisories, an export of a log, start weights, an event log or a signed report beside it.',
   welcomeWhat:
     'This page reads the file, judges it by the same code as the command line, and shows why. It asks no network, keeps nothing and decides nothing by itself.',
   drop: 'Drop files here',

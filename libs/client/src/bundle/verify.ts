@@ -1,8 +1,8 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
 import { parseLogExport } from '#attestation/log';
-import { reviewBundle, type BundleVerdict } from '#libs/review';
+import { exportBytesMax, reviewBundle, type BundleVerdict } from '#libs/review';
 import { readBytes } from '../files.js';
-import { bundleBytesMax, exportBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
+import { bundleBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
 import { readPolicy, readTrustPolicy } from '../policy.js';
 
 interface VerifyOptions {
