@@ -13,7 +13,20 @@ import { encodeFrame, frameDecoder } from '#libs/wire/channel';
 
 const flags = ['-nodefaults', '-no-user-config', '-no-reboot'];
 const valued = [
-  ...['-display', '-m', '-smp', '-cpu', '-machine', '-object', '-bios', '-kernel', '-initrd', '-append', '-serial'],
+  ...[
+    '-display',
+    '-m',
+    '-smp',
+    '-cpu',
+    '-machine',
+    '-accel',
+    '-object',
+    '-bios',
+    '-kernel',
+    '-initrd',
+    '-append',
+    '-serial',
+  ],
   ...['-device', '-chardev', '-fw_cfg'],
 ];
 const properties = [

@@ -1,7 +1,7 @@
 /** Door of libs/guest: images of guests from their locked inputs, and guests as QEMU machines. */
 export { fetchRelease, packRelease } from './oci/release.js';
 export { buildServices } from './oci/services.js';
-export { buildGuest, fetchGuest, inputsCache, lockedInputs } from './image/build.js';
+export { buildGuest, fetchGuest, inputsCache, lockedInputs, updateExpected } from './image/build.js';
 export { repository, type Flavour } from './image/lock.js';
 export { type InputSources } from './image/inputs.js';
 export { readImage, type BuiltGuest } from './image/read.js';

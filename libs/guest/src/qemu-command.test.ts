@@ -54,7 +54,7 @@ describe('the command line', () => {
     const dev: GuestMachine = { ...machine, vcpus: 1, memoryMiB: 1024, platform: { kind: 'dev', accelerator: 'tcg' } };
     expect(qemuCommand(dev)).toEqual([
       ...['qemu-system-x86_64', '-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none'],
-      ...['-m', '1024', '-smp', '1', '-machine', 'q35,accel=tcg,vmport=off', '-cpu', 'max'],
+      ...['-m', '1024', '-smp', '1', '-machine', 'q35,vmport=off', '-accel', 'tcg,tb-size=512', '-cpu', 'max'],
       ...files,
       ...device,
     ]);

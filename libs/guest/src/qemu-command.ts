@@ -75,8 +75,12 @@ export function qemuCommand(machine: GuestMachine): readonly [file: string, ...a
   ];
 }
 
+/** MiB of translated code that an emulator keeps: at its default it drops and translates Node's code again and again. */
+const translatedMiB = 512;
+
 function developmentArguments({ accelerator }: DevelopmentPlatform): readonly string[] {
-  return ['-machine', `q35,accel=${accelerator},vmport=off`, '-cpu', 'max'];
+  const accelerated = accelerator === 'tcg' ? `tcg,tb-size=${translatedMiB}` : accelerator;
+  return ['-machine', 'q35,vmport=off', '-accel', accelerated, '-cpu', 'max'];
 }
 
 function snpArguments(platform: SnpPlatform, memoryMiB: number): readonly string[] {

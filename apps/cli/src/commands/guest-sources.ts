@@ -30,7 +30,7 @@ export function sourcesOf({ cache, inputs, mirror, json }: SourceOptions): Input
   return { cache: cache ?? inputsCache, folder: inputs, mirrors: mirror, onProgress };
 }
 
-export function flavourOption(): Option {
+function flavourOption(): Option {
   return new Option('--flavour <name>', 'cpu for SEV-SNP, dev with simulated evidence, gpu')
     .choices(['cpu', 'dev', 'gpu'])
     .makeOptionMandatory();

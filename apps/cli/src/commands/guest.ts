@@ -1,11 +1,11 @@
 /** `veritrain guest lock | fetch | build | run | manifest | verify`: the measured guest's image from its locked inputs. */
 import { Option, type Command } from 'commander';
-import { buildGuest, lockedInputs, type Flavour } from '#libs/guest';
+import { buildGuest, lockedInputs, updateExpected, type Flavour } from '#libs/guest';
 import { runImage, type RunRequest } from '../guest/run.js';
-import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { addFetch } from './guest-fetch.js';
 import { addManifestCommands } from './guest-manifest.js';
-import { flavourOption, sourcesOf, withFlavour, type SourceOptions } from './guest-sources.js';
+import { sourcesOf, withFlavour, type SourceOptions } from './guest-sources.js';
 
 interface ImageOptions extends SourceOptions {
   readonly flavour: Flavour;
@@ -13,12 +13,12 @@ interface ImageOptions extends SourceOptions {
 
 export function addGuestCommands(program: Command): void {
   const guest = program.command('guest').description('the measured guest: its locked inputs and its image');
-  guest
-    .command('lock')
+  withFlavour(guest.command('lock'))
     .description('show what an image is made of: every input by version and digest, and what is open')
-    .addOption(flavourOption())
-    .option('--json', 'print one JSON document')
-    .action((options: OutputOptions & { flavour: Flavour }) => {
+    .option('--update', 'write enclave/guest/expected.json from the lock: a commit of its own, it changes measurements')
+    .action(async (options: ImageOptions & { update?: true }) => {
+      if (options.update && (await updateExpected(sourcesOf(options))))
+        log('enclave/guest/expected.json is another now: every measurement changes');
       const locked = lockedInputs(options.flavour);
       printResult(options, locked, () =>
         table([

@@ -31,7 +31,7 @@ beforeAll(() => {
 
 /** QEMU that carries a guest without KVM alone. @param refusal  what it does with KVM */
 function writeRefusing(refusal: string): void {
-  writeFileSync(at('qemu'), `#!/bin/sh\ncase "$*" in *accel=kvm*) ${refusal};; esac\nexec ${at('emulates')} "$@"\n`);
+  writeFileSync(at('qemu'), `#!/bin/sh\ncase "$*" in *'-accel kvm'*) ${refusal};; esac\nexec ${at('emulates')} "$@"\n`);
   chmodSync(at('qemu'), 0o755);
 }
 

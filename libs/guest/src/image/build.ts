@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 import { imageContents, inputsOf, recipeOf, type ImageContents } from './contents.js';
 import { cpioArchive, withFolders, type ImageEntry } from './cpio.js';
+import { baseOf, checkBase, writeExpected } from './expected.js';
 import { inputDigest, inputFile, obtainInputs, type GuestInput, type InputSources } from './inputs.js';
 import { guestFolder, readImageList, readLock, repository, type Flavour } from './lock.js';
 import type { BuiltGuest } from './read.js';
@@ -51,13 +52,35 @@ interface FetchedInputs {
 /** @throws ConfigurationError GUEST_LOCK, GUEST_INPUT_OPEN, GUEST_INPUT_DIGEST, GUEST_INPUT_GONE, GUEST_TOOL; CollateralError GUEST_INPUT_UNREACHABLE */
 export async function fetchGuest(flavour: Flavour, sources: InputSources): Promise<FetchedInputs> {
   refuseOpen(flavour);
-  const paths = await obtainInputs(inputsOf(recipeOf(flavour, readLock(), readImageList())), sources);
+  const paths = await obtainInputs(inputsOf(ownRecipe(flavour)), sources);
   const inputs = [...paths].map(([input, path]) => ({
     name: `${input.name} ${input.version}`,
     digest: inputDigest(input),
     path,
   }));
   return { flavour, inputs };
+}
+
+/**
+ * Writes enclave/guest/expected.json from the lock and the rest of enclave/guest.
+ *
+ * @returns whether it is another than before
+ * @throws as buildGuest, but for GUEST_EXPECTED and GUEST_NO_SPACE
+ */
+export async function updateExpected(sources: InputSources): Promise<boolean> {
+  const base = async (flavour: 'cpu' | 'dev') => {
+    const recipe = ownRecipe(flavour);
+    return baseOf(contentsOf(recipe, await obtainInputs(inputsOf(recipe), sources)));
+  };
+  return writeExpected({ cpu: await base('cpu'), dev: await base('dev') });
+}
+
+function ownRecipe(flavour: Flavour): ReturnType<typeof recipeOf> {
+  return recipeOf(flavour, readLock(), readImageList());
+}
+
+function contentsOf(recipe: ReturnType<typeof recipeOf>, paths: ReadonlyMap<GuestInput, string>): ImageContents {
+  return imageContents(recipe, new Map([...paths].map(([input, path]) => [inputFile(input), path])));
 }
 
 interface LockedInputs {
@@ -91,7 +114,7 @@ function commandLineOf(flavour: Flavour, isAcpiOff: boolean): string {
 
 /**
  * @param out  folder for kernel, initrd, cmdline, files.txt and firmware
- * @throws ConfigurationError GUEST_*; CollateralError GUEST_INPUT_UNREACHABLE
+ * @throws ConfigurationError GUEST_*, GUEST_EXPECTED among them; CollateralError GUEST_INPUT_UNREACHABLE
  */
 export async function buildGuest(
   flavour: Flavour,
@@ -100,7 +123,7 @@ export async function buildGuest(
   { isAcpiOff = false }: ImageOptions = {},
 ): Promise<BuiltGuest> {
   refuseOpen(flavour);
-  const recipe = recipeOf(flavour, readLock(), readImageList());
+  const recipe = ownRecipe(flavour);
   mkdirSync(out, { recursive: true });
   const free = statfsSync(out);
   if (free.bavail * free.bsize < roomBytes) throw noSpace(out, free.bavail * free.bsize);
@@ -108,7 +131,8 @@ export async function buildGuest(
   const paths = await obtainInputs(inputs, sources);
   const step = (done: number): void => sources.onProgress?.({ stage: 'build', done, of: 3, unit: 'steps' });
   step(0);
-  const contents = imageContents(recipe, new Map([...paths].map(([input, path]) => [inputFile(input), path])));
+  const contents = contentsOf(recipe, paths);
+  checkBase(flavour, baseOf(contents));
   step(1);
   const built: BuiltGuest = {
     flavour,

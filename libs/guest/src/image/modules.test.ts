@@ -14,12 +14,14 @@ const disk = [
   'libcrc32c.ko',
   'erofs.ko',
 ];
+/** What the driver of a GPU asks the kernel for in confidential mode, each after what it needs. */
+const driverCrypto = ['crypto_null.ko', 'gcm.ko', 'gf128mul.ko', 'ghash-generic.ko', 'ecdh_generic.ko'];
 
 it.each([
   ['cpu', evidence],
   ['dev', evidence],
-  ['gpu', [...evidence, ...disk]],
-])('%s loads the modules of evidence, and of its measured disk where it has one', (flavour, expected) => {
+  ['gpu', [...evidence, ...disk, ...driverCrypto]],
+])('%s loads the modules of evidence, and of its measured disk and GPU where it has them', (flavour, expected) => {
   const loaded = readFileSync(join(guestFolder, `modules.${flavour}`), 'utf8')
     .trim()
     .split('\n');
@@ -29,7 +31,7 @@ it.each([
 it('has no other module at hand', () => {
   const text = JSON.stringify(readImageList());
   const carried = [...text.matchAll(/"path":"lib\/modules\/([^"]+)"/g)].map(([, name]) => name!);
-  expect([...new Set(carried)].toSorted()).toEqual([...evidence, ...disk].toSorted());
+  expect([...new Set(carried)].toSorted()).toEqual([...evidence, ...disk, ...driverCrypto].toSorted());
 });
 
 it('is told of no randomness of its host on the command line', () => {

@@ -1,10 +1,13 @@
 /** The real image, built twice by separate processes that differ in what must not matter. Skipped where inputs cannot be had. */
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { nodeCommand, startProcess, tailOf } from '#libs/process';
 import { fetchGuest, inputsCache } from './build.js';
+import { inputFile, readInput } from './inputs.js';
+import { readLock, type PackageInput } from './lock.js';
+import { npmFiles } from './packages.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-twice-'));
 chmodSync(folder, 0o755);
@@ -20,25 +23,46 @@ interface Printed {
   readonly initrd: { readonly sha256: string };
 }
 
-async function build(name: string, options: { readonly env: Record<string, string>; readonly uid?: number }) {
+interface Builder {
+  readonly env: Record<string, string>;
+  readonly uid?: number;
+  readonly umask: string;
+  readonly node: string;
+}
+
+async function build(name: string, { umask, node, ...options }: Builder) {
   const out = join(folder, name);
   mkdirSync(out, { recursive: true });
   if (options.uid !== undefined) chownSync(out, options.uid, options.uid);
   const args = ['guest', 'build', '--flavour', 'cpu', '--out', out, '--json'];
-  const command = nodeCommand('../../../../apps/cli/src/main', import.meta.url, args);
+  const [, ...words] = nodeCommand('../../../../apps/cli/src/main', import.meta.url, args);
+  const command = ['/bin/sh', '-c', 'umask "$0"; exec "$@"', umask, node, ...words] as const;
   const { child, exited } = startProcess(command, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
   const said = tailOf(child.stdout!, 100_000);
   expect(await exited).toBe(0);
   return { printed: JSON.parse(said()) as Printed, out };
 }
 
+/** The Node of the image itself: another version than the one that runs this test, where that is 20 or 22. */
+function lockedNode(): string {
+  const [{ name, version, integrity }] = readLock().npm as [PackageInput];
+  const input = { kind: 'npm', name, version, integrity } as const;
+  const files = npmFiles(readInput(input, join(inputsCache, inputFile(input))), (path) => path === 'bin/node');
+  const path = join(folder, 'node');
+  writeFileSync(path, files.get('bin/node')!.bytes);
+  chmodSync(path, 0o755);
+  return path;
+}
+
 it.skipIf(whyNot !== null)(
-  'has the same bytes under another user, folder, zone, language and home',
+  'has the same bytes by another Node and user, under another mask, folder, zone, language and home',
   async () => {
     const { PATH = '' } = process.env;
-    const first = await build('a', { env: { PATH, TZ: 'UTC', LANG: 'C', HOME: folder } });
+    const plain = { umask: '022', node: process.execPath };
+    const first = await build('a', { ...plain, env: { PATH, TZ: 'UTC', LANG: 'C', HOME: folder } });
     const isRoot = process.getuid?.() === 0;
     const second = await build('deeper/b', {
+      ...{ umask: '077', node: lockedNode() },
       env: { PATH, TZ: 'Pacific/Kiritimati', LANG: 'tr_TR.UTF-8', HOME: '/' },
       ...(isRoot && { uid: 65534 }),
     });
