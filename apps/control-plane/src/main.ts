@@ -1,8 +1,10 @@
 /** Runs the control plane; prints one line of JSON on standard output when it is ready. */
-import { CodedError } from '#attestation/base';
+import { runService } from '#libs/process';
 import { createLogger, startTracing } from '#libs/telemetry';
 import { readConfig } from './core/config/config.js';
 import { startControlPlane } from './server.js';
+
+const help = 'Jobs, nodes, evidence and the console, behind REST and GraphQL.';
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
@@ -28,9 +30,4 @@ async function main(): Promise<void> {
   process.stdout.write(`${JSON.stringify({ ready: true, http, dispatch })}\n`);
 }
 
-main().catch((error: unknown) => {
-  const shown =
-    error instanceof CodedError ? JSON.stringify(error) : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`${shown}\n`);
-  process.exit(1);
-});
+runService({ name: 'control-plane', help }, main);

@@ -4,6 +4,9 @@ import { startAgent } from './agent.js';
 import { loadSettings } from './settings.js';
 
 runNode(
-  { name: 'host-agent', variable: 'VERITRAIN_HOST_SETTINGS', code: 'HOST_SETTINGS', rule: 'host agent settings' },
+  {
+    ...{ name: 'host-agent', help: 'The untrusted companion of an enclave.' },
+    ...{ variable: 'VERITRAIN_HOST_SETTINGS', code: 'HOST_SETTINGS', rule: 'host agent settings' },
+  },
   (path) => startAgent(loadSettings(path)),
 );

@@ -3,15 +3,18 @@
  * an attestor.
  */
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { CodedError, ConfigurationError, to0x } from '#attestation/base';
+import { ConfigurationError, to0x } from '#attestation/base';
+import { runService } from '#libs/process';
 import { startTracing } from '#libs/telemetry';
 
 import { createAttestorApp, createBrokerApp } from './app.js';
 import { accountOf } from './authorise.js';
 import { loadAttestorConfig, loadBrokerConfig, type SpeakerConfig } from './config.js';
 
-async function start(): Promise<void> {
-  const isAttestor = attestOnly(process.argv.slice(2));
+const help = "The data owner's key broker. With --attest-only it appraises and attests, and holds no key.";
+
+async function start(options: ReadonlySet<string>): Promise<void> {
+  const isAttestor = options.has('--attest-only');
   const { config, create } = isAttestor ? await attestor() : await broker();
   await startTracing(isAttestor ? 'attestor' : 'key-broker');
   const app = await create();
@@ -36,16 +39,6 @@ async function attestor(): Promise<Startable> {
   return { config, create: () => createAttestorApp(config) };
 }
 
-function attestOnly(options: readonly string[]): boolean {
-  const unknown = options.find((option) => option !== '--attest-only');
-  if (unknown === undefined) return options.length > 0;
-  throw new ConfigurationError('BROKER_CONFIG', {
-    expected: '--attest-only, or nothing',
-    got: unknown.slice(0, 60),
-    rule: 'key broker settings',
-  });
-}
-
 function configPath(): string {
   const path = process.env.VERITRAIN_BROKER_CONFIG;
   if (path !== undefined && path !== '') return path;
@@ -56,7 +49,4 @@ function configPath(): string {
   });
 }
 
-start().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof CodedError ? JSON.stringify(error.toJSON()) : String(error)}\n`);
-  process.exitCode = 1;
-});
+runService({ name: 'key-broker', help, options: ['--attest-only'] }, start);

@@ -2,19 +2,23 @@
  * A transparency log: `VERITRAIN_LOG_CONFIG=FILE node dist/apps/log/src/main.js`; with `--recover`, rebuilds the
  * database's rows from the tiles and ends.
  */
-import { CodedError, ConfigurationError } from '#attestation/base';
+import { ConfigurationError } from '#attestation/base';
 import { noteKeyText } from '#attestation/log';
 import { openLogDatabase, recoverLog } from '#libs/log';
+import { runService } from '#libs/process';
 import { createLogApp } from './app.js';
 import { loadSettings, type LogSettings } from './settings.js';
 
-async function start(): Promise<void> {
-  const [option, ...more] = process.argv.slice(2);
-  if ((option !== undefined && option !== '--recover') || more.length > 0) throw unknown('--recover, or nothing');
+const help = "A transparency log. With --recover it rebuilds the database's rows from the tiles, and ends.";
+
+async function start(options: ReadonlySet<string>): Promise<void> {
   const path = process.env.VERITRAIN_LOG_CONFIG;
-  if (path === undefined || path === '') throw unknown('VERITRAIN_LOG_CONFIG with the path of the settings');
+  if (path === undefined || path === '') {
+    const expected = 'VERITRAIN_LOG_CONFIG with the path of the settings';
+    throw new ConfigurationError('LOG_CONFIG', { expected, got: 'nothing', rule: 'apps/log/README.md' });
+  }
   const settings = loadSettings(path);
-  if (option === '--recover') return recover(settings);
+  if (options.has('--recover')) return recover(settings);
   const app = await createLogApp(settings);
   app.enableShutdownHooks();
   await app.listen(settings.port, settings.host);
@@ -36,11 +40,4 @@ function print(document: unknown): void {
   process.stdout.write(`${JSON.stringify(document)}\n`);
 }
 
-function unknown(expected: string): ConfigurationError {
-  return new ConfigurationError('LOG_CONFIG', { expected, got: 'something else', rule: 'apps/log/README.md' });
-}
-
-start().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof CodedError ? JSON.stringify(error.toJSON()) : String(error)}\n`);
-  process.exitCode = 1;
-});
+runService({ name: 'log', help, options: ['--recover'] }, start);

@@ -5,8 +5,8 @@ import { loadSettings } from './node/settings.js';
 
 runNode(
   {
-    ...{ name: 'prover-worker', variable: 'VERITRAIN_PROVER_SETTINGS' },
-    ...{ code: 'PROVER_SETTINGS', rule: 'prover worker, settings' },
+    ...{ name: 'prover-worker', help: 'A node without a TEE.' },
+    ...{ variable: 'VERITRAIN_PROVER_SETTINGS', code: 'PROVER_SETTINGS', rule: 'prover worker, settings' },
   },
   (path) => startNode(loadSettings(path)),
 );

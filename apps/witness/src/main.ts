@@ -1,7 +1,7 @@
 /** A witness of transparency logs: `VERITRAIN_WITNESS_CONFIG=FILE node dist/apps/witness/src/main.js`. */
-import { CodedError, ConfigurationError } from '#attestation/base';
+import { ConfigurationError } from '#attestation/base';
 import { noteKeyText } from '#attestation/log';
-import { lockDirectory } from '#libs/process';
+import { lockDirectory, runService } from '#libs/process';
 import { createLogger } from '#libs/telemetry';
 import { createWitnessServer } from './server.js';
 import { loadSettings } from './settings.js';
@@ -29,7 +29,4 @@ async function start(): Promise<void> {
   process.stdout.write(`${JSON.stringify({ ready: true, http: port, witness: noteKeyText(settings.key) })}\n`);
 }
 
-start().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof CodedError ? JSON.stringify(error.toJSON()) : String(error)}\n`);
-  process.exitCode = 1;
-});
+runService({ name: 'witness', help: 'A witness of transparency logs.' }, start);

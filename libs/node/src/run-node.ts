@@ -1,5 +1,6 @@
 /** The main program of a node: settings from the file that a variable names, tracing, and an end by signal. */
-import { CodedError, ConfigurationError } from '#attestation/base';
+import { ConfigurationError } from '#attestation/base';
+import { runService } from '#libs/process';
 import { startTracing } from '#libs/telemetry';
 
 export interface RunningNode {
@@ -28,18 +29,16 @@ export async function untilEnded(
 
 interface Program {
   readonly name: string;
+  readonly help: string;
   /** The environment variable with the path of the settings. */
   readonly variable: string;
   readonly code: string;
   readonly rule: string;
 }
 
-/** Prints one line of JSON when the node is ready. A failure is one line of JSON on stderr, and exit status 1. */
+/** Prints one line of JSON when the node is ready. */
 export function runNode(program: Program, start: (settings: string) => Promise<RunningNode>): void {
-  run(program, start).catch((error: unknown) => {
-    process.stderr.write(`${error instanceof CodedError ? JSON.stringify(error.toJSON()) : String(error)}\n`);
-    process.exitCode = 1;
-  });
+  runService(program, () => run(program, start));
 }
 
 async function run({ name, variable, code, rule }: Program, start: (settings: string) => Promise<RunningNode>) {
