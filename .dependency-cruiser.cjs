@@ -73,6 +73,7 @@ const parts = {
     may: ['attestation', 'sealing', 'step', 'wire-channel', 'zk-commit', 'onnx'],
     npm: ['@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
+    testsMay: ['^libs/process/src/index\\.ts$'],
     only: {
       '^enclave/src/attesters/': ['koffi'],
       '^enclave/src/attesters/nvidia\\.ts$': ['koffi', 'judge'],
@@ -145,9 +146,8 @@ const parts = {
   'control-plane': app('control-plane', {
     may: [
       ...['attestation', 'judge', 'transparency', 'step', 'proof', 'collateral', 'log', 'wire', 'persistence'],
-      ...['settlement', 'telemetry'],
+      ...['process', 'settlement', 'telemetry'],
     ],
-    testsMay: ['^libs/process/src/index\\.ts$'],
     npm: [
       ...['@apollo/server', '@as-integrations/express5', '@nats-io', '@nestjs', 'graphql', 'graphql-ws'],
       ...['@noble/curves', 'aws4fetch', 'ethers', 'express', 'prom-client', 'reflect-metadata', 'rxjs'],

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 /** Flags of Node for programs that run from source. */
 const sourceFlags: readonly string[] = ['--conditions=source', '--import', '@oxc-node/core/register'];
 
-export interface ProgramFile {
+interface ProgramFile {
   readonly path: string;
   /** Flags of Node without which it does not load. */
   readonly flags: readonly string[];

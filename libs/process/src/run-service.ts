@@ -1,7 +1,7 @@
 /** What the main programs of all services do alike: help, options that they do not know, and how an error ends them. */
 import { CodedError, ConfigurationError } from '#attestation/base';
 
-export interface Service {
+interface Service {
   /** Of its folder: `key-broker`. */
   readonly name: string;
   /** What it is and where its settings are described; printed on `--help`. */
