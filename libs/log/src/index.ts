@@ -3,6 +3,7 @@ export { fetchCheckpoint, fetchConsistency, fetchNote, fetchProof, submitEntry, 
 export { collectPartials } from './collect.js';
 export { openLogDatabase, type LogDatabase } from './database.js';
 export { LogMisbehaved, monitorRound, type MonitorAlert, type MonitorState, type Watch } from './monitor.js';
+export { readEntriesOf, type FoundEntry } from './own.js';
 export { recoverLog } from './sequencer.js';
 export type { Wait } from './proofs.js';
 export { LogService, type LogIssuer } from './service.js';

@@ -49,7 +49,11 @@ interface Issuer {
 function newIssuers() {
   return {
     owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer'] },
-    controlPlane: { name: 'control-plane.invalid', secret: newSecret(), kinds: ['job-bundle', 'policy'] },
+    controlPlane: {
+      name: 'control-plane.invalid',
+      secret: newSecret(),
+      kinds: ['job-bundle', 'policy', 'journal-head'],
+    },
     broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: brokerKinds },
     publisher: { name: 'publisher.invalid', secret: newSecret(), kinds: ['image', 'revocation'] },
   } satisfies Readonly<Record<string, Issuer>>;

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { DataSource, In, IsNull, Not, type EntityManager } from 'typeorm';
 import { decodePolicy, resultsTier } from '#attestation';
 import { CodedError, CollateralError, fromHex, to0x } from '#attestation/base';
-import { makePublicEntry, makeSealedEntry } from '#attestation/log';
+import { makePublicEntry, makeSealedEntry, type EntryBody, type EntryIssuer, type SealedKind } from '#attestation/log';
 import { bundleDigest, encodeBundledLog } from '#attestation/records';
 import { fetchConsistency, submitEntry } from '#libs/log';
 import { Job, KeyRelease, LogOutboxEntry, Worker } from '#libs/persistence';
@@ -120,7 +120,7 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** What is stored counts: another replica may have made the entry meanwhile. An entry is null where none is due. */
   private async make(log: LogConfig, row: LogOutboxEntry): Promise<Made> {
-    const made = row.kind === 'policy' ? await this.policyEntry(log, row) : await this.bundleEntry(log, row);
+    const made = await this.entryOf(log, row);
     return this.database.transaction(async (manager) => {
       const where = { kind: row.kind, subject: row.subject };
       const rows = await manager.find(LogOutboxEntry, {
@@ -135,6 +135,32 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
       await manager.update(LogOutboxEntry, { id: row.id }, made);
       return made;
     });
+  }
+
+  private entryOf(log: LogConfig, row: LogOutboxEntry): Promise<Made> {
+    if (row.kind === 'policy') return this.policyEntry(log, row);
+    return row.kind === 'journal-head' ? this.headEntry(log, row) : this.bundleEntry(log, row);
+  }
+
+  /** Of the audit log, whose rows have no bytes. */
+  private headEntry({ issuer }: LogConfig, { subject, data }: LogOutboxEntry): Promise<Made> {
+    const body = { lines: Number(subject), bytes: 0, head: fromHex(String(data['digest'])) };
+    return this.sealed(issuer, 'journal-head', body, []);
+  }
+
+  private async sealed<K extends SealedKind>(
+    issuer: EntryIssuer,
+    kind: K,
+    body: EntryBody<K>,
+    watchKeys: readonly Uint8Array[],
+  ): Promise<Made> {
+    const { entry, opening } = await makeSealedEntry(issuer, kind, body, { at: this.clock.at(), watchKeys, random });
+    return {
+      entry: Buffer.from(entry),
+      salt: Buffer.from(opening.salt),
+      body: Buffer.from(opening.body),
+      bundle: null,
+    };
   }
 
   private async policyEntry({ issuer }: LogConfig, { subject, data }: LogOutboxEntry): Promise<Made> {
@@ -155,10 +181,7 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
       ...{ bundle: digest, escrow: fromHex(job.escrowId), policy: openJob(job).spec.policyDigest },
       ...{ tier: resultsTier(bundle.sessions), verifier: verifierName, outcome: bundle.run.outcome },
     };
-    const about = { at: this.clock.at(), watchKeys: [watchKeyOf(subject)], random };
-    const { entry, opening } = await makeSealedEntry(issuer, 'job-bundle', body, about);
-    const [salt, opened] = [Buffer.from(opening.salt), Buffer.from(opening.body)];
-    return { entry: Buffer.from(entry), salt, body: opened, bundle: to0x(digest) };
+    return { ...(await this.sealed(issuer, 'job-bundle', body, [watchKeyOf(subject)])), bundle: to0x(digest) };
   }
 
   private async member({ url, policy, watchKeyOf, images }: LogConfig, jobId: string): Promise<Buffer> {

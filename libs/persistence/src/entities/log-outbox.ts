@@ -12,11 +12,11 @@ export class LogOutboxEntry {
   @PrimaryGeneratedColumn({ type: 'bigint' })
   id: string;
 
-  /** As attestation/LOG.md §1 names it: `policy` or `job-bundle`. */
+  /** As attestation/LOG.md §1 names it: `policy`, `job-bundle` or `journal-head`. */
   @Column({ type: 'text' })
   kind: string;
 
-  /** Digest of the policy; id of the job. */
+  /** Digest of the policy; id of the job; rows of the audit log. */
   @Column({ type: 'text' })
   subject: string;
 

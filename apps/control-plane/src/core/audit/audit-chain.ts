@@ -5,10 +5,12 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { And, DataSource, IsNull, LessThan, LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
+import { CollateralError, Rejection } from '#attestation/base';
 import { AuditEntry, AuditHead } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
 import { LOGGER } from '../config/tokens.js';
 import { refusal } from '../problem/codes.js';
+import { AuditHeads, type LoggedHeads } from './audit-heads.js';
 import { Periodic } from '../timing/periodic.js';
 
 const chainMilliseconds = 1000;
@@ -30,6 +32,7 @@ export class AuditChain implements OnApplicationBootstrap, OnApplicationShutdown
 
   constructor(
     private readonly database: DataSource,
+    private readonly heads: AuditHeads,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Periodic('audit chain', chainMilliseconds, () => this.extend(), logger);
@@ -39,7 +42,11 @@ export class AuditChain implements OnApplicationBootstrap, OnApplicationShutdown
     this.#loop.start();
     this.verify().then(
       (found) => this.logger.info('the audit log is whole', { ...found }),
-      (error: unknown) => this.logger.error('the audit log was not found whole', { error }),
+      (error: unknown) => {
+        if (error instanceof CollateralError)
+          this.logger.warn('the audit log was not held against its heads', { error });
+        else this.logger.error('the audit log was not found whole', { error });
+      },
     );
   }
 
@@ -52,10 +59,14 @@ export class AuditChain implements OnApplicationBootstrap, OnApplicationShutdown
     for (let count = batchSize; count === batchSize;) count = await this.extendBatch();
   }
 
-  /** @throws Rejection AUDIT_BROKEN with the first row that is not what the chain says */
+  /**
+   * @throws Rejection AUDIT_BROKEN with the first row that is not what the chain, or the transparency log, says;
+   *   CollateralError LOG_* where there is a log and it cannot be read
+   */
   async verify(): Promise<VerifiedAudit> {
     await this.extend();
     const { manager } = this.database;
+    const logged = await this.loggedHeads(manager);
     const head = await manager.findOneByOrFail(AuditHead, { id: headId });
     const before = await digestBefore(manager, head);
     const [none] = await manager.find(AuditEntry, { where: { n: LessThan('1') }, take: 1 });
@@ -69,15 +80,27 @@ export class AuditChain implements OnApplicationBootstrap, OnApplicationShutdown
         if (row.n !== String(n)) throw broken(`row ${n}`, `row ${row.n} behind row ${n - 1n}`);
         if (row.prev !== digest) throw broken(`row ${n} to name ${digest}, the row before as it is`, `${row.prev}`);
         digest = digestOf(row);
+        const known = logged?.digests.get(row.n);
+        if (known !== undefined && digest !== known) throw broken(`row ${n} with digest ${known}, as logged`, digest);
         if (row.n === head.n && digest !== head.digest) throw broken(`row ${n} with digest ${head.digest}`, digest);
       }
       batch = rows.length;
     }
+    const beyond = [...(logged?.digests.keys() ?? [])].find((one) => BigInt(one) > n);
+    if (beyond !== undefined) throw broken(`${beyond} rows, as logged`, `${n}`);
     if (n < BigInt(head.n)) throw broken(`${head.n} rows`, `${n}`);
     // What lies behind was chained while this looked, or put in.
     const { n: last } = n === BigInt(head.n) ? head : await manager.findOneByOrFail(AuditHead, { id: headId });
     if (n > BigInt(last)) throw broken(`${last} rows`, `${n}`);
     return found(head, before.rows);
+  }
+
+  private async loggedHeads(manager: EntityManager): Promise<LoggedHeads | null> {
+    const logged = await this.heads.logged(manager).catch((error: unknown) => {
+      throw error instanceof Rejection ? broken('heads as they were logged', error.message) : error;
+    });
+    if (logged?.missing == null) return logged;
+    throw broken(`the head that is entry ${logged.missing} of the transparency log`, 'none');
   }
 
   private extendBatch(): Promise<number> {
