@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { within } from '#libs/process';
 import { now } from './answers.js';
 import { AttestorController } from './attestor.controller.js';
 import { createAttestor } from './attestor.js';
@@ -95,9 +96,10 @@ class HeadKeeper {
 
   async onApplicationShutdown(): Promise<void> {
     this.#timers.forEach((timer) => clearInterval(timer));
-    const last = this.#try(() => this.#parts.heads.logHead(now()));
-    const timeout = new Promise<void>((resolve) => setTimeout(resolve, lastHeadWithinMs).unref());
-    await Promise.race([last, timeout]);
+    await within(
+      lastHeadWithinMs,
+      this.#try(() => this.#parts.heads.logHead(now())),
+    );
   }
 
   /** What fails is tried again at its next time. */

@@ -105,7 +105,7 @@ export function checkRelease(journal: Journal, { jobsPerDataSet }: Limits, { dat
 }
 
 /** @throws as `checkRelease` */
-export function recordRelease(journal: Journal, limits: Limits, at: number, released: ReleasedJob): void {
+function recordRelease(journal: Journal, limits: Limits, at: number, released: ReleasedJob): void {
   checkRelease(journal, limits, released);
   const { datasetId, jobId, more } = released;
   journal.append({ at, decision: 'released', dataset: to0x(datasetId), jobId: to0x(jobId), ...more });

@@ -41,7 +41,7 @@ interface Session {
 }
 
 const headsMost = 8;
-export const lapsed = 'BROKER_SESSION_LAPSED';
+const lapsed = 'BROKER_SESSION_LAPSED';
 
 export function createLoggedLines(): LoggedLines {
   const leaves = new Set<string>();

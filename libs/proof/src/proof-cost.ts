@@ -6,7 +6,7 @@ import { levelsOf, type Plan } from '#libs/zk/verifier';
 import { transactionProofBytesMax } from './limits.js';
 import { expectedProofBytes } from './proof-size.js';
 
-export interface ProofCost {
+interface ProofCost {
   readonly proofBytes: number;
   /** Of one core. */
   readonly cpuSeconds: number;

@@ -133,7 +133,7 @@ function bits(error: bigint): number {
   return Number(scale) - digits + 1 - Math.log2(Number(error >> BigInt(digits - 53)) / 2 ** 52);
 }
 
-export interface Drawn {
+interface Drawn {
   readonly sites: number;
   /** Of the union over all draws, and of the weakest of them. */
   readonly sumBits: number;
