@@ -92,9 +92,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const apps = new Map<AppName, RunningProcess>();
   let logging: ReturnType<OwnLog['start']> | undefined;
   const stop = async (): Promise<void> => {
-    // The log last: the key broker logs the head of its journal when it stops.
-    const isOfLog = (name: AppName): boolean => logApps.some((one) => one === name);
-    for (const [name, app] of [...apps].reverse()) if (!isOfLog(name)) await app.stop();
+    for (const app of withoutLog(apps).reverse()) await app.stop();
     for (const app of (await logging?.catch(() => [])) ?? []) await app.stop();
     await anvil.stop();
   };
@@ -159,6 +157,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 
 /** In the order in which `OwnLog.start` gives them. */
 const logApps = ['witness', 'log'] as const;
+
+/** These stop before the log: the key broker logs the head of its journal when it stops. */
+function withoutLog(apps: ReadonlyMap<AppName, RunningProcess>): RunningProcess[] {
+  return [...apps].filter(([name]) => !logApps.some((one) => one === name)).map(([, app]) => app);
+}
 
 type Launcher = () => Promise<RunningProcess>;
 
