@@ -99,6 +99,16 @@ describe('signing in', () => {
     expect((await test.as('client').get('/v1/me').expect(200)).body.sessionEndsAt).toBeNull();
   });
 
+  it('is offered without a refusal: who only opens the page stands in no audit log', async () => {
+    const newest = async () => (await test.as('admin').get('/v1/audit').expect(200)).body.items[0];
+    const cookie = await signIn('client');
+    const before = await newest();
+    expect(before.action).toBe('session.open');
+    expect((await server().get('/console/session').set({ host }).expect(200)).body.hasCookie).toBe(false);
+    expect((await withCookie(cookie).get('/console/session').expect(200)).body.hasCookie).toBe(true);
+    expect(await newest()).toEqual(before);
+  });
+
   it('keeps no cookie, but its digest', async () => {
     const cookie = await signIn('client');
     const rows = await test.plane.database.dataSource.manager.find(ConsoleSession);

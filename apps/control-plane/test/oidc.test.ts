@@ -268,10 +268,10 @@ describe('an attempt', () => {
 describe('a control plane', () => {
   it('says how one signs in, and without a provider knows only keys', async () => {
     const way = await server().get('/console/session').set({ host }).expect(200);
-    expect(way.body).toEqual({ provider: new URL(provider.issuer).host });
+    expect(way.body).toEqual({ provider: new URL(provider.issuer).host, hasCookie: false });
     const plain = await startTestPlane();
     const bare = request(plain.plane.app.getHttpServer());
-    expect((await bare.get('/console/session').expect(200)).body).toEqual({ provider: null });
+    expect((await bare.get('/console/session').expect(200)).body).toEqual({ provider: null, hasCookie: false });
     expect((await bare.post('/console/session/oidc').set(own).send({}).expect(404)).body.code).toBe('OIDC_OFF');
     await bare.post('/console/session').set(own).send({ key: keys.client }).expect(204);
     await plain.stop();

@@ -52,16 +52,19 @@ const ofEveryTenant: readonly string[] = ['tenants', 'letters'];
 
 type Standing = { readonly me: Me } | { readonly out: Problem | null } | { readonly down: Problem } | null;
 
+/** @throws what the control plane answers where the cookie is good no more */
+async function standingOf(): Promise<Standing> {
+  const { hasCookie } = await ask<{ readonly hasCookie: boolean }>('/console/session');
+  return hasCookie ? { me: await ask<Me>('/v1/me') } : { out: null };
+}
+
 export function App() {
   const [standing, setStanding] = useState<Standing>(null);
   const look = (): void => {
-    ask<Me>('/v1/me').then(
-      (me) => setStanding({ me }),
-      (error: unknown) => {
-        const problem = problemOf(error);
-        setStanding(problem.status === 401 ? { out: null } : { down: problem });
-      },
-    );
+    standingOf().then(setStanding, (error: unknown) => {
+      const problem = problemOf(error);
+      setStanding(problem.status === 401 ? { out: null } : { down: problem });
+    });
   };
   useEffect(() => {
     onSignedOut((problem) => setStanding((was) => (was !== null && 'me' in was ? { out: problem } : was)));

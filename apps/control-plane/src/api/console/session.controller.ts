@@ -26,11 +26,14 @@ export class SessionController {
     private readonly attempts: Attempts,
   ) {}
 
-  /** How one may sign in here: with a key, and by this identity provider where there is one. */
+  /**
+   * How one may sign in here: with a key, and by this identity provider where there is one. Who has no cookie need not be
+   * refused to learn it, and stands in no audit log.
+   */
   @Get()
   @Header('cache-control', 'no-store')
-  ways(): { readonly provider: string | null } {
-    return { provider: this.provider.name };
+  ways(@Req() request: Request): { readonly provider: string | null; readonly hasCookie: boolean } {
+    return { provider: this.provider.name, hasCookie: cookieOf(request.headers) !== undefined };
   }
 
   @Post()
