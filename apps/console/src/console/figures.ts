@@ -10,14 +10,6 @@ export function ago(iso: string, now = Date.now()): string {
   return seconds < 5 ? 'now' : `${duration(seconds)} ago`;
 }
 
-/** Ether with what a person reads of it; wei are exact and long. */
-export function ether(wei: string): string {
-  const value = Number(wei) / 1e18;
-  if (value === 0) return '0 ETH';
-  if (value < 1e-9) return `${Number(wei).toLocaleString('en-US')} wei`;
-  return `${value >= 0.001 ? Number(value.toFixed(4)) : value.toPrecision(2)} ETH`;
-}
-
 export function size(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
   let [value, unit] = [bytes, 0];

@@ -1,7 +1,7 @@
 /** Who pays whom: what the terms say, which the seal and the escrow's name are over, and what the file merely reports. */
 import type { BundleFacts } from '#libs/review';
 import { Digest } from '../ui/copy.js';
-import { plain } from './text.js';
+import { ether, grouped, plain } from './text.js';
 import { words } from './words.js';
 
 export function Payment({ facts }: { readonly facts: BundleFacts }) {
@@ -24,7 +24,7 @@ export function Payment({ facts }: { readonly facts: BundleFacts }) {
         <div>
           <dt>Price</dt>
           <dd>
-            {price} {token === null ? 'wei' : 'of the token'}
+            {token === null ? priceInEther(price) : `${price} of the token`}
             {token !== null && <Digest value={token} label="token" />}
           </dd>
         </div>
@@ -54,4 +54,10 @@ export function Payment({ facts }: { readonly facts: BundleFacts }) {
       )}
     </section>
   );
+}
+
+/** For a person, and exact beside it: an auditor compares the one with the chain. */
+function priceInEther(wei: string): string {
+  const said = ether(wei);
+  return said.endsWith('ETH') ? `${said}, ${grouped(BigInt(wei))} wei` : said;
 }

@@ -28,3 +28,11 @@ export function duration(seconds: number): string {
 }
 
 export const grouped = (value: number | bigint): string => value.toLocaleString('en-US');
+
+/** Ether with what a person reads of it; wei are exact and long. */
+export function ether(wei: string): string {
+  const value = Number(wei) / 1e18;
+  if (value === 0) return '0 ETH';
+  if (value < 1e-9) return `${Number(wei).toLocaleString('en-US')} wei`;
+  return `${value >= 0.001 ? Number(value.toFixed(4)) : value.toPrecision(2)} ETH`;
+}

@@ -1,7 +1,7 @@
 /** What an operator's account was paid, job by job, as the control plane reads the chain. */
 import { Digest } from '../../ui/copy.js';
-import { plain } from '../../reviewer/text.js';
-import { ago, ether, short } from '../figures.js';
+import { ether, plain } from '../../reviewer/text.js';
+import { ago, short } from '../figures.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';

@@ -1,12 +1,12 @@
 /** One job: what it is, how far it is, what was measured, what happened, and where its evidence is. */
 import { Digest } from '../../ui/copy.js';
-import { plain } from '../../reviewer/text.js';
+import { ether, plain } from '../../reviewer/text.js';
 import { tell } from '../api.js';
-import { ago, ether, short, utcOf } from '../figures.js';
+import { ago, short, utcOf } from '../figures.js';
 import { isAtWork, isEnd, JobState } from '../job-state.js';
 import { useStory } from '../live.js';
 import { useLoad } from '../load.js';
-import { Act, Facts, Head, Scroll, Shown } from '../parts.js';
+import { Act, Facts, Head, Shown } from '../parts.js';
 import { Link } from '../router.js';
 import type { Escrow, Job, Me } from '../types.js';
 import { words } from '../words.js';
@@ -196,28 +196,16 @@ function Money({ escrow, transaction }: MoneyProps) {
         ]}
       />
       {payments.length > 0 && (
-        <Scroll label="payments">
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">What</th>
-                <th scope="col">To</th>
-                <th scope="col">How much</th>
-                <th scope="col">Block</th>
-              </tr>
-            </thead>
-            <tbody>
-              {payments.map((one, index) => (
-                <tr key={index}>
-                  <td>{plain(one.kind)}</td>
-                  <td>{plain(one.to)}</td>
-                  <td class="number">{ether(one.amountWei)}</td>
-                  <td class="number">{one.blockNumber}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <ul class="plainlist" aria-label="payments">
+          {payments.map((one, index) => (
+            <li key={index}>
+              {ether(one.amountWei)} to {plain(one.to)}{' '}
+              <span class="note">
+                {plain(one.kind)}, block {one.blockNumber}
+              </span>
+            </li>
+          ))}
+        </ul>
       )}
       <p class="note">{words.escrow}</p>
     </section>

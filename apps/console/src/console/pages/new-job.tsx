@@ -3,10 +3,10 @@
  * The planner of the command line chooses and says why; signing stays with whoever has the keys, on their machine.
  */
 import { useMemo, useState } from 'preact/hooks';
-import { duration, grouped, plain } from '../../reviewer/text.js';
+import { duration, ether, grouped, plain } from '../../reviewer/text.js';
 import { useDraft } from '../draft.js';
 import { Command, Facts, Fault, Head } from '../parts.js';
-import { ether, size } from '../figures.js';
+import { size } from '../figures.js';
 import { useLoad } from '../load.js';
 import { planOf, readManifest, type Check, type DataWish } from '../plan.js';
 import type { Node, Page } from '../types.js';

@@ -1,7 +1,7 @@
 /** One node: what it says of itself, and whether it is given jobs. */
 import { Digest } from '../../ui/copy.js';
-import { plain } from '../../reviewer/text.js';
-import { ago, ether, utcOf } from '../figures.js';
+import { ether, plain } from '../../reviewer/text.js';
+import { ago, utcOf } from '../figures.js';
 import { useLoad } from '../load.js';
 import { Facts, Head, Shown } from '../parts.js';
 import { Link } from '../router.js';

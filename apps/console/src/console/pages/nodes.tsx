@@ -1,8 +1,8 @@
 /** Machines that offer to run jobs: whether they are there, what they say of themselves, and what became of it. */
-import { plain } from '../../reviewer/text.js';
+import { ether, plain } from '../../reviewer/text.js';
 import { State } from '../../ui/state.js';
 import { tell } from '../api.js';
-import { ago, ether } from '../figures.js';
+import { ago } from '../figures.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';

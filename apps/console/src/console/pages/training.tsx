@@ -1,4 +1,5 @@
 /** How far the training is, and what the node reports of it. */
+import { metricKinds } from '#attestation/records';
 import { grouped, plain } from '../../reviewer/text.js';
 import { Curve } from '../../ui/curve.js';
 import { isAtWork } from '../job-state.js';
@@ -32,8 +33,8 @@ export function Training({ job, story, segments }: Props) {
       {segments !== undefined && <Segments job={job} story={story} segments={segments} />}
       {loss.length > 1 && <Figure title={words.loss} points={loss} unit="" />}
       {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit=" %" />}
-      {measured.map(({ metric, points }) => (
-        <Figure key={metric} title={`${plain(metric)} on the validation set`} points={points} unit="" dots />
+      {measured.map(({ metric, points, unit }) => (
+        <Figure key={metric} title={titleOf(metric)} points={points} unit={unit} dots />
       ))}
       <p class="note">{loss.length > 1 || measured.length > 0 ? words.reported : words.noCurve}</p>
     </section>
@@ -71,19 +72,38 @@ function Figure({ title, points, unit, dots = false }: FigureProps) {
   );
 }
 
+function titleOf(metric: string): string {
+  const name = plain(metric);
+  return `${name.slice(0, 1).toUpperCase()}${name.slice(1)} on the validation set`;
+}
+
+interface Measured {
+  readonly metric: string;
+  readonly unit: string;
+  readonly points: readonly { readonly x: number; readonly y: number }[];
+}
+
 /** Exact fractions as the number that a curve needs. */
-function measuredOf(evaluations: readonly Evaluation[]): { metric: string; points: { x: number; y: number }[] }[] {
+function measuredOf(evaluations: readonly Evaluation[]): readonly Measured[] {
   const names = [...new Set(evaluations.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))];
   return names
-    .map((metric) => ({
-      metric,
-      points: evaluations.flatMap(({ step, metrics }) => {
+    .map((metric) => {
+      const { times, unit } = readAs(metric);
+      const points = evaluations.flatMap(({ step, metrics }) => {
         const one = metrics.find((own) => own.metric === metric);
-        const y = one === undefined ? NaN : Number(one.numerator) / Number(one.denominator);
+        const y = one === undefined ? NaN : (times * Number(one.numerator)) / Number(one.denominator);
         return Number.isFinite(y) ? [{ x: step, y }] : [];
-      }),
-    }))
+      });
+      return { metric, unit, points };
+    })
     .filter(({ points }) => points.length > 1);
+}
+
+/** A share as a percentage, a mean loss in nats, others as they are: attestation/SPEC.md §9.10. */
+function readAs(metric: string): { readonly times: number; readonly unit: string } {
+  if (metric === 'loss') return { times: 2 ** -16, unit: '' };
+  const kind = new Map<string, string>(Object.entries(metricKinds)).get(metric);
+  return kind === 'higher' ? { times: 100, unit: ' %' } : { times: 1, unit: '' };
 }
 
 interface SegmentsProps {
