@@ -23,6 +23,16 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
 
   const progress = (grant: LeaseGrant, step: number) =>
     site.test.send(pattern.leaseProgress, { ...refOf(grant), step, of: 6, loss: 2 / (step + 1) });
+  /** On eight rows: a loss of 4/step nats, in 1/65536. */
+  const evaluation = (grant: LeaseGrant, step: number) =>
+    site.test.send(pattern.leaseEvaluation, {
+      ...{ ...refOf(grant), step },
+      metrics: [
+        { metric: 'accuracy', numerator: `${step + 4}`, denominator: '8' },
+        { metric: 'loss', numerator: `${(8 * 4 * 65536) / step}`, denominator: '8' },
+        { metric: 'sae', numerator: `${12 * step}`, denominator: '8' },
+      ],
+    });
 
   it('shows a job live: curve, segments, events, and what the escrow says', async () => {
     const { test } = site;
@@ -36,6 +46,11 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await progress(grant, 1);
     await progress(grant, 2);
     await page.getByRole('img', { name: /Loss, .* from 1 at step 1 to 0.6667 at step 2/ }).waitFor();
+    await evaluation(grant, 1);
+    await evaluation(grant, 2);
+    for (const said of ['Accuracy .* from 62.5 % .* to 75 %', 'Loss .* from 4 .* to 2', 'Sae .* from 1.5 .* to 3']) {
+      await page.getByRole('img', { name: new RegExp(`${said} at step 2`) }).waitFor();
+    }
     await checkpoint(test, grant, job, 0);
     await page.getByText('1 of 3 segments trained and signed').waitFor();
     await page.getByText('A checkpoint is kept after step 2').waitFor();
