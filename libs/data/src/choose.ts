@@ -81,11 +81,13 @@ function guessLabel(seen: Look): readonly string[] {
   const found = seen.columns.find((column) => column.name.toLowerCase() === name);
   if (found !== undefined) return [found.name];
   const names = seen.columns.slice(0, 20).map((column) => column.name);
+  const named = `name it, one of ${names.join(', ')} (--target or --label)`;
+  const isText = seen.columns.length === 1 && seen.columns[0]!.guess !== 'number';
   return refuseChoice(
     'DATA_LABEL',
     `the name of the label's column of ${seen.file}`,
     'none',
-    `name it, one of ${names.join(', ')} (--target or --label)`,
+    isText ? `${named}; or learn the text itself (--task language)` : named,
   );
 }
 

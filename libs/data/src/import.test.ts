@@ -218,6 +218,13 @@ describe('a table, libs/data/SPEC.md', () => {
     expect(await failure(() => imported(text, choices))).toMatchObject({ code, ...place });
   });
 
+  it('asks for a label, and where there is only text says how that itself is learnt', async () => {
+    const words = await failure(() => imported('words\none two\nthree\n'));
+    expect(words).toMatchObject({ code: 'DATA_LABEL', action: expect.stringContaining('--task language') });
+    const numbered = await failure(() => imported('x\n1\n2\n'));
+    expect(numbered).toMatchObject({ action: 'name it, one of x (--target or --label)' });
+  });
+
   const column = (cells: readonly string[]): string =>
     `x,y\n${cells.map((cell, i) => `${cell},${i % 2}`).join('\n')}\n`;
   const numbers = Array.from({ length: 30 }, (_, i) => String(i));
