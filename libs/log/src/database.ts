@@ -52,6 +52,8 @@ async function openServer(url: string): Promise<LogDatabase> {
   });
   // A connection that breaks while nobody uses it is replaced at the next query.
   pool.on('error', () => undefined);
+  // Between the pool's listener and that of whoever takes it, a connection that breaks would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const asSql = (client: pg.Pool | pg.PoolClient): Sql => ({
     query: async (text, values = []) => (await client.query(text, [...values])).rows,
   });
