@@ -1,5 +1,5 @@
 /** Locked inputs as bytes: from the cache, from a folder that the caller has, or from where the machine gets its packages. */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CollateralError, ConfigurationError } from '#attestation/base';
@@ -76,8 +76,8 @@ async function obtain(input: GuestInput, { cache, folder, mirrors, patienceMs }:
     readInput(input, path);
     return path;
   }
-  const partial = join(cache, `${name}.partial`);
-  rmSync(partial, { force: true });
+  // A name of its own: others may fetch the same into the same cache.
+  const partial = join(cache, `${name}.${randomBytes(4).toString('hex')}.partial`);
   const outcome = await (input.kind === 'debian'
     ? fetchDebian(input, partial, mirrors, patienceMs)
     : fetchNpm(input, partial));
@@ -86,11 +86,10 @@ async function obtain(input: GuestInput, { cache, folder, mirrors, patienceMs }:
   if (outcome === 'oversize') throw wrongDigest(input, name, 'more bytes than the lock says', sourceAction);
   try {
     readInput(input, partial);
-  } catch (error) {
+    renameSync(partial, join(cache, name));
+  } finally {
     rmSync(partial, { force: true });
-    throw error;
   }
-  renameSync(partial, join(cache, name));
   return join(cache, name);
 }
 
