@@ -4,6 +4,7 @@ import { Option, type Command } from 'commander';
 import { toHex } from '#attestation/base';
 import { readBytes, verifyBundleFile, writeWhole } from '#libs/client';
 import {
+  bundleBytesMax,
   differencesOf,
   documentFormats,
   encodeReport,
@@ -27,7 +28,6 @@ import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { agreeOnOrigin, modelFiles } from '../report/model-files.js';
 import { collect, exportText, materialText, startText, unixSeconds } from './bundle.js';
 
-const bundleBytesMax = 16 * 1024 * 1024;
 const reportBytesMax = 2 * 1024 * 1024;
 const keyBytesMax = 4096;
 const declaredBytesMax = 128 * 1024;
