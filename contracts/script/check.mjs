@@ -2,7 +2,7 @@
 /**
  * The contracts' gate: proofs made for the tests, unit, fuzz and simulation tests, then the exact gas snapshots: each call
  * of the escrow a transaction of its own, and on anvil the verifiers of proofs and of SNP evidence.
- * `--bless` writes the snapshots instead of checking them.
+ * `--bless` writes the snapshots instead of checking them; `--solidity` leaves out what `npm test` and its wide form run.
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -26,7 +26,8 @@ run(['test', '--no-match-contract', 'GasTest']);
 const isBlessing = process.argv.includes('--bless');
 const check = isBlessing ? {} : { FORGE_SNAPSHOT_CHECK: 'true' };
 run(['test', '--match-contract', 'GasTest'], { FOUNDRY_ISOLATE: 'true', GAS_ISOLATED: '1', ...check });
-for (const width of [{}, { VERITRAIN_WIDE: '1' }]) {
+const widths = process.argv.includes('--solidity') ? [] : [{}, { VERITRAIN_WIDE: '1' }];
+for (const width of widths) {
   const env = isBlessing ? { ...width, VERITRAIN_BLESS: '1' } : width;
   run(['node_modules/vitest/vitest.mjs', 'run', 'contracts/test'], env, process.execPath);
 }
