@@ -5,6 +5,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
+import { isAlive, thisProcess } from './alive.js';
 
 interface DirectoryLock {
   release(): void;
@@ -18,7 +19,7 @@ export function lockDirectory(directory: string): DirectoryLock {
 /** The same for work that has no directory of its own. @param path of the lock file @throws ConfigurationError DATA_DIRECTORY_IN_USE */
 export function lockFile(path: string): DirectoryLock {
   mkdirSync(dirname(path), { recursive: true });
-  const mine = `${process.pid} ${startTimeOf(process.pid)}\n`;
+  const mine = `${thisProcess()}\n`;
   for (let tries = 0; tries < 3; tries += 1) {
     try {
       const file = openSync(path, 'wx', 0o600);
@@ -29,7 +30,7 @@ export function lockFile(path: string): DirectoryLock {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const holder = read(path);
-    if (holder !== undefined && isAlive(holder)) {
+    if (holder !== undefined && isAlive(holder.trim())) {
       throw new ConfigurationError('DATA_DIRECTORY_IN_USE', {
         expected: 'a data directory that no other process uses',
         got: `process ${holder.split(' ')[0]}`,
@@ -64,23 +65,4 @@ function read(path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isAlive(holder: string): boolean {
-  const [id, started] = holder.trim().split(' ');
-  const pid = Number(id);
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  return startTimeOf(pid) === started;
-}
-
-/** Field 22 of /proc/PID/stat (proc(5)); `0` where there is no such file. */
-function startTimeOf(pid: number): string {
-  const stat = read(`/proc/${pid}/stat`);
-  if (stat === undefined) return '0';
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
 }

@@ -1,3 +1,4 @@
+export { isAlive, thisProcess } from './alive.js';
 export { lockDirectory, lockFile } from './directory-lock.js';
 export { nodeCommand, programFile } from './node-command.js';
 export { freePort, isListening } from './port.js';

@@ -1,5 +1,5 @@
 /** Fetching one input with the clients of its registry: APT's downloader and `npm pack`. */
-import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 import { startProcess, tailOf } from '#libs/process';
@@ -62,19 +62,15 @@ async function ownSources(): Promise<readonly string[]> {
   return [...new Set(said.split('\n').filter((line) => /^(https?|file):\/\//.test(line)))];
 }
 
-/** @throws ConfigurationError GUEST_TOOL */
+/** @param to  in a folder that has nothing else @throws ConfigurationError GUEST_TOOL */
 export async function fetchNpm({ name, version }: PackageInput, to: string): Promise<FetchOutcome> {
-  const folder = mkdtempSync(join(dirname(to), 'npm-'));
-  try {
-    const words = ['pack', '--ignore-scripts', '--prefer-offline', '--pack-destination', folder, `${name}@${version}`];
-    const { status, said } = await tool(['npm', ...words], 'npm', { withinMs: npmWithinMs });
-    const [packed] = readdirSync(folder);
-    if (status !== 0 || packed === undefined) return /\bE404\b|\bETARGET\b/.test(said) ? 'gone' : 'unreachable';
-    renameSync(join(folder, packed), to);
-    return 'fetched';
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const folder = dirname(to);
+  const words = ['pack', '--ignore-scripts', '--prefer-offline', '--pack-destination', folder, `${name}@${version}`];
+  const { status, said } = await tool(['npm', ...words], 'npm', { withinMs: npmWithinMs });
+  const [packed] = readdirSync(folder);
+  if (status !== 0 || packed === undefined) return /\bE404\b|\bETARGET\b/.test(said) ? 'gone' : 'unreachable';
+  renameSync(join(folder, packed), to);
+  return 'fetched';
 }
 
 async function tool(command: readonly [string, ...string[]], title: string, bounds?: Bounds): Promise<Ran> {

@@ -1,8 +1,9 @@
 /** Locked inputs as bytes: from the cache, from a folder that the caller has, or from where the machine gets its packages. */
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CollateralError, ConfigurationError } from '#attestation/base';
+import { isAlive, thisProcess } from '#libs/process';
 import { fetchDebian, fetchNpm } from './fetch.js';
 import { inputBytesMax } from './limits.js';
 import type { DebianInput, PackageInput } from './lock.js';
@@ -11,7 +12,7 @@ import type { GuestProgress } from './progress.js';
 export type GuestInput = ({ readonly kind: 'debian' } & DebianInput) | ({ readonly kind: 'npm' } & PackageInput);
 
 export interface InputSources {
-  /** Kept between builds; each file is whole or ends in `.partial`. */
+  /** Kept between builds; whole files, and folders `.partial` that go with the process that they name. */
   readonly cache: string;
   /** Asked after the cache: files by the names that `inputFile` gives. */
   readonly folder?: string | undefined;
@@ -44,6 +45,7 @@ export async function obtainInputs(
 ): Promise<ReadonlyMap<GuestInput, string>> {
   const { onProgress } = sources;
   mkdirSync(sources.cache, { recursive: true });
+  removeAbandoned(sources.cache);
   const paths = new Map<GuestInput, string>();
   for (const input of inputs) {
     onProgress?.({ stage: 'fetch', done: paths.size, of: inputs.length, unit: 'inputs', name: titleOf(input) });
@@ -76,21 +78,36 @@ async function obtain(input: GuestInput, { cache, folder, mirrors, patienceMs }:
     readInput(input, path);
     return path;
   }
-  // A name of its own: others may fetch the same into the same cache.
-  const partial = join(cache, `${name}.${randomBytes(4).toString('hex')}.partial`);
-  const outcome = await (input.kind === 'debian'
-    ? fetchDebian(input, partial, mirrors, patienceMs)
-    : fetchNpm(input, partial));
-  if (outcome === 'gone') throw gone(input, name);
-  if (outcome === 'unreachable') throw unreachable(input);
-  if (outcome === 'oversize') throw wrongDigest(input, name, 'more bytes than the lock says', sourceAction);
+  const partial = join(cache, partialName(name));
+  mkdirSync(partial);
   try {
-    readInput(input, partial);
-    renameSync(partial, join(cache, name));
+    const file = join(partial, name);
+    const outcome = await (input.kind === 'debian'
+      ? fetchDebian(input, file, mirrors, patienceMs)
+      : fetchNpm(input, file));
+    if (outcome === 'gone') throw gone(input, name);
+    if (outcome === 'unreachable') throw unreachable(input);
+    if (outcome === 'oversize') throw wrongDigest(input, name, 'more bytes than the lock says', sourceAction);
+    readInput(input, file);
+    renameSync(file, join(cache, name));
   } finally {
-    rmSync(partial, { force: true });
+    rmSync(partial, { recursive: true, force: true });
   }
   return join(cache, name);
+}
+
+/** A folder of its own, since others may fetch the same into the same cache; its name says whose it is. */
+function partialName(name: string): string {
+  return `${name}.${thisProcess().replace(' ', '-')}-${randomBytes(4).toString('hex')}.partial`;
+}
+
+/** What processes left that were killed; neither client would go on with it. */
+function removeAbandoned(cache: string): void {
+  for (const name of readdirSync(cache)) {
+    if (!name.endsWith('.partial')) continue;
+    const [, pid, started] = /\.(\d+)-(\d+)-[0-9a-f]{8}\.partial$/.exec(name) ?? [];
+    if (!isAlive(`${pid} ${started}`)) rmSync(join(cache, name), { recursive: true, force: true });
+  }
 }
 
 const rule = 'enclave/guest/README.md, inputs';
