@@ -41,7 +41,7 @@ function guestOf(vendor: SimulatedVendor): SnpReportValues {
   const chipId = new Uint8Array(64);
   chipId.set(vendor.hwid);
   return {
-    MEASUREMENT: simulatedMeasurement,
+    MEASUREMENT: vendor.measurement ?? simulatedMeasurement,
     CHIP_ID: chipId,
     CURRENT_TCB: tcb,
     COMMITTED_TCB: tcb,

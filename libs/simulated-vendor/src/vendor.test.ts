@@ -29,6 +29,10 @@ it('signs a report that node:crypto accepts', async () => {
 
 it('reads back what it wrote', () => {
   expect(parseSimulatedVendor(encodeSimulatedVendor(vendor))).toEqual(vendor);
+  const other = { ...vendor, measurement: new Uint8Array(48).fill(7) };
+  expect(parseSimulatedVendor(encodeSimulatedVendor(other))).toEqual(other);
+  const short = encodeSimulatedVendor({ ...vendor, measurement: new Uint8Array(47) });
+  expect(() => parseSimulatedVendor(short)).toThrow('SIMULATED_VENDOR_FILE');
   expect(() => parseSimulatedVendor('{}')).toThrow('SIMULATED_VENDOR_FILE');
 });
 

@@ -18,6 +18,8 @@ export interface SimulatedVendor {
   readonly arkSpkiSha256: string;
   /** 64 bytes (Turin: 8). */
   readonly hwid: Uint8Array;
+  /** 48 bytes that its reports state as MEASUREMENT, in the place of another image; absent: `simulatedMeasurement`. */
+  readonly measurement?: Uint8Array;
   /** The TCB that the VCEK names; reports must state it as REPORTED_TCB. */
   readonly tcb: Tcb;
   /** Private keys, PKCS #8. */
@@ -131,12 +133,10 @@ const byteFields = ['ark', 'ask', 'vcek', 'hwid', 'arkKey', 'askKey', 'vcekKey']
 
 /** JSON text with the private keys in it: keep it like a key. */
 export function encodeSimulatedVendor(vendor: SimulatedVendor): string {
+  const { product, arkSpkiSha256, tcb, measurement } = vendor;
   const bytes = Object.fromEntries(byteFields.map((name) => [name, toBase64(vendor[name])]));
-  return JSON.stringify(
-    { product: vendor.product, arkSpkiSha256: vendor.arkSpkiSha256, tcb: vendor.tcb, ...bytes },
-    null,
-    1,
-  );
+  const measured = measurement && { measurement: toBase64(measurement) };
+  return JSON.stringify({ product, arkSpkiSha256, tcb, ...bytes, ...measured }, null, 1);
 }
 
 /** @throws ConfigurationError SIMULATED_VENDOR_FILE */
@@ -146,11 +146,14 @@ export function parseSimulatedVendor(text: string): SimulatedVendor {
     const bytes = Object.fromEntries(byteFields.map((name) => [name, fromBase64(String(value[name]))]));
     if (!(String(value['product']) in simulatedTcb) || typeof value['tcb'] !== 'object')
       throw new TypeError('product, tcb');
+    const measurement = value['measurement'] === undefined ? undefined : fromBase64(String(value['measurement']));
+    if (measurement !== undefined && measurement.length !== 48) throw new TypeError('measurement of 48 bytes');
     return {
       product: value['product'],
       arkSpkiSha256: value['arkSpkiSha256'],
       tcb: value['tcb'],
       ...bytes,
+      ...(measurement && { measurement }),
     } as SimulatedVendor;
   } catch (cause) {
     throw new ConfigurationError('SIMULATED_VENDOR_FILE', {
