@@ -1,9 +1,10 @@
 /** `veritrain host init | preflight | up | run`. */
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
 import { readHostFacts } from '#libs/guest';
-import { initHost, type AgentOptions, type SnpOptions } from '../host/init.js';
+import { initHost, type AgentOptions, type SignedOptions, type SnpOptions } from '../host/init.js';
 import { placesOf } from '../host/places.js';
 import { hostReport, hostReportText, type HostReport } from '../host/report.js';
 import { checkBoot, prepareGuest, runGuest, serve } from '../host/up.js';
@@ -19,6 +20,9 @@ interface CommonOptions extends PlaceOptions {
   readonly memory: number;
 }
 
+/** What is left to do where the settings of the agent are not there. */
+const agentWanted =
+  'veritrain host init again, with --control-plane, --dispatch, --api-key, --rpc and --deployment besides';
 const simulatedLine =
   'SIMULATED: profile dev runs without SEV-SNP. Nothing is measured, the host sees all. For development alone.';
 
@@ -74,8 +78,8 @@ function addInit(host: Command): void {
     .requiredOption('--image <folder>', 'folder of the image: vmlinuz, initrd.img, cmdline')
     .option('--guest <n>', 'number of the guest on this machine', number, 0)
     .option('--vcpus <n>', 'virtual processors, as a shape of the manifest has', wholeNumber, 1)
-    .option('--manifest <file>', 'signed measurement manifest of the image; SEV-SNP')
-    .option('--public-key <hex>', 'Ed25519 public key of the manifest’s builder; SEV-SNP', publicKey)
+    .option('--manifest <file>', 'signed measurement manifest of the image; demanded with SEV-SNP')
+    .option('--public-key <hex>', 'Ed25519 public key of the manifest’s builder', publicKey)
     .option('--firmware <file>', 'firmware that the manifest names; else firmware.fd of the image')
     .option('--cpu <model>', 'QEMU’s CPU model, as a shape of the manifest has; else that of this processor')
     .option('--features <bits>', 'SEV_FEATURES, as a shape of the manifest has', '0x1')
@@ -107,13 +111,17 @@ async function init(flags: InitFlags): Promise<void> {
   const { dir, guest, profile, image, qemu, vcpus, memory, runDir, state } = flags;
   const agent = agentOf(flags);
   const snp = profile === 'snp' ? await snpOf(flags) : undefined;
+  const signed = profile === 'dev' ? signedOf(flags) : undefined;
   const places = { dir, number: guest, profile, image, qemu, vcpus, memoryMiB: memory, runDir, state };
-  const written = await initHost({ ...places, ...(agent && { agent }), ...(snp && { snp }) });
+  const written = await initHost({
+    ...places,
+    ...(agent && { agent }),
+    ...(snp && { snp }),
+    ...(signed && { signed }),
+  });
   const next = [
-    ...(agent === undefined
-      ? ['write host settings: --control-plane, --dispatch, --api-key, --rpc, --deployment']
-      : []),
-    `veritrain host up ${guest} --check --dir ${dir}`,
+    `veritrain host up ${guest} --check --dir ${resolve(dir)}`,
+    ...(agent === undefined ? [`${agentWanted}; keys are kept`] : []),
     `cp ${placesOf(dir, guest).units}/*.service /etc/systemd/system/ && systemctl enable --now veritrain-guest@${guest} veritrain-host-agent@${guest}`,
   ];
   printResult(flags, { ok: true, simulated: profile === 'dev', written, next }, () =>
@@ -129,9 +137,16 @@ function agentOf({ controlPlane, dispatch, apiKey, rpc, deployment }: InitFlags)
   throw missing('--control-plane, --dispatch, --api-key, --rpc and --deployment together', `${said} of them`);
 }
 
+function signedOf({ manifest, publicKey: key }: InitFlags): SignedOptions | undefined {
+  if (manifest === undefined && key === undefined) return undefined;
+  if (manifest === undefined || key === undefined) throw missing('--manifest and --public-key', 'one of them');
+  return { manifest, publicKey: key };
+}
+
 async function snpOf(flags: InitFlags): Promise<SnpOptions> {
-  const { manifest, publicKey: key, firmware = `${flags.image}/firmware.fd`, features, gpu: gpus } = flags;
-  if (manifest === undefined || key === undefined)
+  const { firmware = `${flags.image}/firmware.fd`, features, gpu: gpus } = flags;
+  const signed = signedOf(flags);
+  if (signed === undefined)
     throw missing('--manifest and --public-key', 'none: a guest with SEV-SNP starts as its manifest says');
   const { cbitpos, reducedPhysBits } = flags;
   const facts = await readHostFacts('/', flags.qemu, '/');
@@ -140,16 +155,11 @@ async function snpOf(flags: InitFlags): Promise<SnpOptions> {
   if (encryption === null)
     throw missing('--cbitpos and --reduced-phys-bits, or a readable /dev/cpu/0/cpuid', 'neither');
   const cpu = flags.cpu ?? `EPYC-${facts.product ?? 'Milan'}`;
-  return { manifest, publicKey: key, firmware, cpu, features, encryption, gpus };
+  return { ...signed, firmware, cpu, features, encryption, gpus };
 }
 
-function missing(expected: string, got: string): ConfigurationError {
-  return new ConfigurationError('HOST_INIT', {
-    expected,
-    got,
-    rule: 'veritrain host init',
-    action: 'see veritrain host init --help',
-  });
+function missing(expected: string, got: string, action = 'see veritrain host init --help'): ConfigurationError {
+  return new ConfigurationError('HOST_INIT', { expected, got, rule: 'veritrain host init', action });
 }
 
 interface PreflightFlags extends CommonOptions {
@@ -202,7 +212,9 @@ function addUp(host: Command): void {
     .option('--json', 'print one JSON document')
     .action(async (guest: number, flags: PlaceOptions & { check?: boolean }) => {
       const places = placesOf(flags.dir, guest);
-      const { kind, measurement, ms } = await checkBoot(places);
+      if (flags.check !== true && !existsSync(places.agent))
+        throw missing(`settings of the host agent: ${places.agent}`, 'none', `${agentWanted}; or --check`);
+      const { kind, measurement, ms } = await checkBoot(places, log);
       const simulated = kind !== 'snp';
       if (simulated) log(simulatedLine);
       printResult(flags, { ok: true, simulated, kind, measurement, ms }, () =>

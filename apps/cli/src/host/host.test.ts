@@ -1,7 +1,7 @@
 /** An operator's way on a host that is made up: its files of /proc, /sys and /dev, and a program in QEMU's place. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
 import { startProcess, tailOf } from '#libs/process';
@@ -217,6 +217,33 @@ describe('a host for development', () => {
     const { dir, code } = await init('dev', '--profile', 'dev');
     expect(code).toBe(0);
     expect((await check(dir)).json).toMatchObject({ ok: true, kind: 'simulated-snp', simulated: true });
+  });
+
+  it('holds the image against a manifest where there is one', async () => {
+    const [own, other] = guest.builders.map(({ publicKey }) => toHex(publicKey)) as [string, string];
+    const signedBy = (key: string) => ['--profile', 'dev', '--manifest', at('manifest.cose'), '--public-key', key];
+    expect((await init('signed', ...signedBy(own))).code).toBe(0);
+    expect(codeOf(await init('signed', ...signedBy(other)))).toMatch(/^COSE_/);
+    expect(codeOf(await init('signed', '--profile', 'dev', '--public-key', own))).toBe('HOST_INIT');
+    write(at('image', 'initrd.img'), 'another');
+    const changed = await init('signed', ...signedBy(own));
+    writeMadeGuest(at('image'), guest);
+    expect(codeOf(changed)).toBe('GUEST_IMAGE');
+  });
+
+  it('is found again from any folder', async () => {
+    const { dir, json } = await init('relative', '--profile', 'dev', '--run-dir', 'run-of-a-test');
+    const settings = JSON.parse(readFileSync(join(dir, 'guest/0.json'), 'utf8')) as object;
+    expect(settings).toMatchObject({ runDirectory: resolve('run-of-a-test/0'), image: at('image') });
+    expect(json['next']).toContain(`veritrain host up 0 --check --dir ${dir}`);
+  });
+
+  it('HOST_INIT: does not boot to serve before its agent has settings', async () => {
+    const { dir } = await init('no-agent', '--profile', 'dev');
+    const ran = await runCommand('host', 'up', '0', '--dir', dir);
+    expect(codeOf(ran)).toBe('HOST_INIT');
+    expect(JSON.stringify(ran.json)).toContain('--control-plane');
+    expect(existsSync(at('no-agent-run'))).toBe(false);
   });
 });
 

@@ -35,11 +35,16 @@ interface InitOptions {
   readonly agent?: AgentOptions;
   /** SEV-SNP alone. */
   readonly snp?: SnpOptions;
+  /** Of profile dev, where the image was signed: held against it and not kept. */
+  readonly signed?: SignedOptions;
 }
 
-export interface SnpOptions {
+export interface SignedOptions {
   readonly manifest: string;
   readonly publicKey: Uint8Array;
+}
+
+export interface SnpOptions extends SignedOptions {
   readonly firmware: string;
   readonly cpu: string;
   readonly features: string;
@@ -61,10 +66,11 @@ export async function initHost(options: InitOptions): Promise<readonly Written[]
   const image = resolve(options.image);
   const found = await digestsOf(image);
   const manifest = options.snp === undefined ? null : await readManifest(options.snp);
-  if (manifest !== null) checkImage(found, manifest);
+  const described = options.signed === undefined ? manifest : await verified(options.signed);
+  if (described !== null) checkImage(found, described);
   const platform = manifest === null ? { kind: 'dev' } : snpSettings(options.snp!, manifest, options.vcpus);
   const { qemu, vcpus, memoryMiB } = options;
-  const runDirectory = join(options.runDir, `${options.number}`);
+  const runDirectory = resolve(options.runDir, `${options.number}`);
   const settings = { version: 1, qemu, image, runDirectory, vcpus, memoryMiB, platform };
   const checked = checkGuestSettings(settings, places.guest);
   const written: Written[] = [];
@@ -86,8 +92,12 @@ export async function initHost(options: InitOptions): Promise<readonly Written[]
   return written;
 }
 
-async function readManifest({ manifest: file, publicKey, firmware }: SnpOptions): Promise<GuestManifest> {
-  const manifest = await verifyGuestManifest(readBytes(file, manifestMost), publicKey);
+function verified({ manifest, publicKey }: SignedOptions): Promise<GuestManifest> {
+  return verifyGuestManifest(readBytes(manifest, manifestMost), publicKey);
+}
+
+async function readManifest({ firmware, ...signed }: SnpOptions): Promise<GuestManifest> {
+  const manifest = await verified(signed);
   if (manifest.flavour === 'dev')
     throw new Rejection('GUEST_FLAVOUR', {
       ...{ expected: 'an image of flavour cpu or gpu', got: 'dev, whose hardware is simulated', rule: 'host init' },
@@ -126,7 +136,7 @@ function agentSettings(options: InitOptions, guest: GuestSettings, agent: AgentO
     },
     chain: { rpcUrl: agent.rpc, deployment: readJson(agent.deployment), providerKey: 'provider.key' },
     hostSecret: 'host-secret.key',
-    dataDirectory: join(options.state, `${options.number}`),
+    dataDirectory: resolve(options.state, `${options.number}`),
     enclave: {
       address: `unix:${join(guest.runDirectory, 'channel.sock')}`,
       attester: guest.platform.kind === 'dev' ? 'simulated' : 'snp',

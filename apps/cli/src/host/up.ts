@@ -1,5 +1,6 @@
 /** A guest and its host agent, started together; the guest again after every session, as its unit would. */
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readGuestManifest } from '#attestation';
 import { CodedError, Rejection } from '#attestation/base';
@@ -52,19 +53,22 @@ interface BootCheck extends Answered {
 /**
  * Boots a guest, asks it over a fresh nonce, holds its measurement against the one that is set and keeps its report for
  * `host preflight`; the guest ends with it.
+ * @param onLine  told that it takes a while, and where the guest's own words are
  * @throws as askGuest; Rejection GUEST_MEASUREMENT, GUEST_IMAGE; ConfigurationError GUEST_*
  */
-export async function checkBoot(places: Places): Promise<BootCheck> {
+export async function checkBoot(places: Places, onLine: (line: string) => void): Promise<BootCheck> {
   const prepared = await prepareGuest(places);
   const { settings, found } = prepared;
   const began = performance.now();
+  const words = join(settings.runDirectory, 'console.log');
+  onLine(`booting a guest, half a minute or more; what it says: ${words}`);
   const guest = await startGuest(machineOf(settings, found.cmdline));
   try {
     const answered = await askGuest(settings).catch(async (error: unknown) => {
       // A guest that powers off closes the channel first.
       const end = await within(powerOffWithinMs, guest.exited);
       if (end === undefined || (error instanceof CodedError && error.code === 'GUEST_HARDWARE')) throw error;
-      return neverAnswered(end);
+      return neverAnswered(end, words);
     });
     writeWhole(places.report, answered.report);
     const { platform } = settings;
@@ -77,14 +81,14 @@ export async function checkBoot(places: Places): Promise<BootCheck> {
   }
 }
 
-function neverAnswered({ status, said }: { status: number | null; said: string }): never {
+function neverAnswered({ status, said }: { status: number | null; said: string }, words: string): never {
   throw new Rejection('GUEST_ENDED', {
     ...{
       expected: 'a guest that answers',
       got: `QEMU ended with ${status ?? 'a signal'}${said && `: ${said.slice(-300)}`}`,
     },
     rule: 'settings of a guest',
-    action: 'read console.log in the run directory: the guest’s first process says in one line why it powered off',
+    action: `read ${words}: the guest’s first process says in one line why it powered off`,
   });
 }
 

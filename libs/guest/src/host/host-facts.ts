@@ -23,7 +23,6 @@ export interface HostFacts {
   readonly product: 'Milan' | 'Genoa' | 'Turin' | null;
   readonly kvm: Access;
   readonly sev: Access;
-  readonly vsock: Access;
   /** Of kvm_amd: Y, N, 1, 0; null where it is not loaded or does not have it. */
   readonly sevSnp: string | null;
   readonly debugSwap: string | null;
@@ -52,7 +51,6 @@ export async function readHostFacts(root: string, qemu: string, stateDirectory: 
     product: cpuField('vendor_id') === 'AuthenticAMD' ? productOf(cpuField('cpu family'), cpuField('model')) : null,
     kvm: accessOf(join(root, 'dev/kvm')),
     sev: accessOf(join(root, 'dev/sev')),
-    vsock: accessOf(join(root, 'dev/vhost-vsock')),
     sevSnp: parameter('sev_snp'),
     debugSwap: parameter('debug_swap'),
     iommus: entriesOf(join(root, 'sys/class/iommu')),

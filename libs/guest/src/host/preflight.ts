@@ -104,9 +104,5 @@ function rulesOf(facts: HostFacts, needs: HostNeeds): readonly Rule[] {
       ...{ found: `${facts.diskFreeMiB} MiB`, isMet: facts.diskFreeMiB >= needs.diskMiB },
       action: 'free space where the settings lie: images, ciphertexts and what is owed are kept there',
     },
-    {
-      ...{ name: '/dev/vhost-vsock', expected: 'not needed: the channel is a virtio port', isOfSnp: false },
-      ...{ found: facts.vsock, isMet: true, action: '' },
-    },
   ];
 }
