@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
+import { startProcess, tailOf } from '#libs/process';
 import { describeMadeImage, madeGuest, withListed, writeMadeImage, type MadeGuest } from '#test/made-guest';
 import { runCommand, type Ran } from '#test/run-command';
 
@@ -130,6 +131,26 @@ describe('a release in a folder', () => {
 interface Forged {
   readonly manifests: { digest: string; size: number; readonly annotations: Record<string, string> }[];
 }
+
+const skopeo = await startProcess(['skopeo', '--version'], { stdio: 'ignore' }).exited;
+if (skopeo !== 0) console.warn('SKIPPED: skopeo is not installed, no other program reads the layout');
+describe.skipIf(skopeo !== 0)('a release, for skopeo', () => {
+  const run = async (...words: readonly string[]): Promise<readonly [number | null, string]> => {
+    const { child, exited } = startProcess(['skopeo', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const said = tailOf(child.stdout!, 100_000);
+    return [await exited, said()];
+  };
+
+  it('is an artifact under its name, whose parts have the digests that it says', async () => {
+    const [status, said] = await run('inspect', '--raw', `oci:${at('layout')}:${tag}-cpu`);
+    expect(status).toBe(0);
+    expect(JSON.parse(said)).toMatchObject({ artifactType: 'application/vnd.veritrain.guest.v1' });
+    cpSync(at('layout'), at('bad'), { recursive: true });
+    expect((await run('copy', '--quiet', `oci:${at('bad')}:${tag}-cpu`, `dir:${at('copied')}`))[0]).toBe(0);
+    writeFileSync(blobOf('vmlinuz').replace(at('layout'), at('bad')), 'kernel of a tess');
+    expect((await run('copy', '--quiet', `oci:${at('bad')}:${tag}-cpu`, `dir:${at('copied')}`))[0]).not.toBe(0);
+  });
+});
 
 describe('a release over HTTP', () => {
   /** Serves the layout. @param answer  instead, where it gives true */
