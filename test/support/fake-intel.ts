@@ -48,7 +48,7 @@ const der = (tag: number, ...parts: Uint8Array[]): Buffer => {
 const oid = (...arcs: number[]) => der(6, Buffer.from([0x2a, 0x86, 0x48, 0x86, 0xf8, 0x4d, 0x01, 0x0d, 0x01, ...arcs]));
 const pair = (arcs: number[], value: Buffer) => der(0x30, oid(...arcs), value);
 
-function sgxExtension(svn: number, pceSvn: number): Buffer {
+function sgxExtension(svn: number, pceSvn: number): Uint8Array<ArrayBuffer> {
   const components = Array.from({ length: 16 }, (_, i) => pair([2, i + 1], der(2, Buffer.from([svn]))));
   const tcb = der(
     0x30,
@@ -56,7 +56,7 @@ function sgxExtension(svn: number, pceSvn: number): Buffer {
     pair([2, 17], der(2, Buffer.from([pceSvn]))),
     pair([2, 18], der(4, Buffer.alloc(16, svn))),
   );
-  return der(
+  const extension = der(
     0x30,
     pair([1], der(4, Buffer.alloc(16, 7))),
     pair([2], tcb),
@@ -64,6 +64,7 @@ function sgxExtension(svn: number, pceSvn: number): Buffer {
     pair([4], der(4, Buffer.from('b0c06f000000', 'hex'))),
     pair([5], der(10, Buffer.from([1]))),
   );
+  return new Uint8Array(extension);
 }
 
 interface Party {

@@ -66,7 +66,9 @@ async function greener(page: Page, checks: readonly Check[], demand: (holds: boo
 /** To the minute, as the field takes it. */
 async function judgeAt(page: Page, at: number): Promise<void> {
   const judged = (): number => Number(document.querySelector('main')!.dataset['judged']);
+  const [field, wanted] = ['input[type=datetime-local]', new Date(1000 * at).toISOString().slice(0, 16)];
+  if ((await page.inputValue(field)) === wanted) return;
   const before = await page.evaluate(judged);
-  await page.fill('input[type=datetime-local]', new Date(1000 * at).toISOString().slice(0, 16));
+  await page.fill(field, wanted);
   await page.waitForFunction((last) => Number(document.querySelector('main')!.dataset['judged']) > last, before);
 }

@@ -16,7 +16,7 @@ import { judgedHere } from './judged.js';
 /** Of each kind; `VERITRAIN_FLIPS=200` takes minutes. */
 const flips = Number(process.env['VERITRAIN_FLIPS'] ?? 40);
 const kinds = [
-  ...['good', 'logged', 'rounds', 'proved', 'version-1', 'version-3', 'tee-and-proof'],
+  ...['good', 'logged', 'rounds', 'proved', 'version-1', 'version-3', 'tee-and-proof', 'sampled'],
   ...(hasGroth16Tools ? ['groth16'] : []),
 ];
 

@@ -1,67 +1,42 @@
 /** The long form: axe and geometry of every file in both themes, flipped bits, 4,000 segments, the longest file. */
-import { mkdirSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CodedError } from '#attestation/base';
-import { bundleBytesMax, differencesOf, headings, reasonsOf, reviewBundle } from '#libs/review';
+import { bundleBytesMax, headings, reasonsOf, reviewBundle } from '#libs/review';
 import { hasBrowser } from '#test/browser';
 import { longBundle } from '#test/long-bundle';
-import { faultsOf, geometryOf } from '#test/page-faults';
-import { disagreements } from './agreement.js';
+import { partings } from './altered.js';
 import { buildReviewer, give, openBrowser, openTab, type Built } from './browser.js';
-import { reportByCommand, reportHere } from './command-line.js';
 import { corpus, type Sample } from './corpus.js';
 import { costlyCorpus } from './costly-corpus.js';
 import { presentOfTest } from './flips.js';
-
-/** Pictures for people to look at. */
-const pictures = 'dist/test-pictures';
+import { expectLooks, looks } from './looks.js';
 
 describe.skipIf(!hasBrowser)('every file of the corpus', () => {
   let browser: Browser;
   let built: Built;
   let samples: readonly Sample[];
+  let costly: readonly Sample[];
   beforeAll(async () => {
     built = buildReviewer();
-    samples = await corpus();
+    [samples, costly] = [await corpus(), await costlyCorpus()];
     browser = await openBrowser();
-    mkdirSync(pictures, { recursive: true });
-  });
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
   });
 
-  it.each([
-    ['light', 1280],
-    ['dark', 320],
-  ] as const)(
+  it.each(looks)(
     'has no fault of accessibility and fits, %s at %i px',
-    async (colorScheme, width) => {
-      const { page, complaints, close } = await openTab(browser, built.file, {
-        ...{ colorScheme, viewport: { width, height: 900 } },
-      });
-      expect(await faultsOf(page)).toEqual([]);
-      for (const { name, bytes, beside = [] } of samples) {
-        await page.reload();
-        await give(page, { name: `${name}.vtb`, bytes }, ...beside);
-        expect([name, await faultsOf(page), await geometryOf(page)]).toEqual([name, [], { width, small: 0 }]);
-        await page.screenshot({ path: `${pictures}/reviewer-${name}-${colorScheme}-${width}.png`, fullPage: true });
-      }
-      expect(complaints).toEqual([]);
-      await close();
-    },
+    async (...look) => expectLooks(browser, built.file, [...samples, ...costly], look),
     900_000,
   );
 
   it('says what `report make` writes, check for check', async () => {
     const { page, close } = await openTab(browser, built.file);
-    for (const sample of samples.filter(({ heading }) => heading !== 'not-a-bundle')) {
-      const at = sample.at ?? presentOfTest;
-      const written = await reportByCommand(sample, at);
-      expect([sample.name, differencesOf(written, await reportHere(sample, at, written))]).toEqual([sample.name, []]);
-    }
-    for (const sample of [...samples, ...(await costlyCorpus())]) {
-      expect([sample.name, await disagreements(page, sample)]).toEqual([sample.name, []]);
+    for (const sample of [...samples, ...costly]) {
+      const found = await partings(page, sample, sample.at ?? presentOfTest);
+      expect([sample.name, found]).toEqual([sample.name, []]);
     }
     await close();
   }, 900_000);
