@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeReport, parseReport, type Report } from '#libs/review';
+import { makeReport, parseReport, type DocumentFormat, type Report } from '#libs/review';
 import { runCommand } from '#test/run-command';
 import type { Sample } from './corpus.js';
 import { judgedHere } from './judged.js';
@@ -21,6 +21,16 @@ export async function reportByCommand({ bytes, beside = [] }: Sample, at: number
   const { code, json } = await runCommand('report', 'make', ...args);
   if (code !== 0) throw new Error(JSON.stringify(json));
   return parseReport(new Uint8Array(readFileSync(out)));
+}
+
+/** What `veritrain report make --format` writes of a bundle. */
+export async function documentByCommand(bundle: Uint8Array, format: DocumentFormat): Promise<Uint8Array> {
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-document-'));
+  const [file, out] = [join(folder, 'bundle.vtb'), join(folder, 'document')];
+  writeFileSync(file, bundle);
+  const { code, json } = await runCommand('report', 'make', file, '--out', out, '--format', format);
+  if (code !== 0) throw new Error(JSON.stringify(json));
+  return new Uint8Array(readFileSync(out));
 }
 
 /** The same by the judge that the page is compared with. */

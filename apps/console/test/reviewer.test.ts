@@ -5,12 +5,15 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { documentFormats, makeDocument, openReport, reviewBundle } from '#libs/review';
+import { documentFormats, openReport, reviewBundle } from '#libs/review';
 import { hasBrowser } from '#test/browser';
 import { faultsOf, geometryOf } from '#test/page-faults';
+import { codeLines, revokedLine } from '../src/reviewer/machine.js';
 import { disagreements } from './agreement.js';
 import { buildReviewer, give, openBrowser, openTab, saved, type Built, type Tab } from './browser.js';
+import { documentByCommand } from './command-line.js';
 import { corpus, htmlInText, type Sample } from './corpus.js';
+import { judgedHere } from './judged.js';
 
 /** Much like another file: the page is held against these in the long form. */
 const inTheLongForm: ReadonlySet<string> = new Set([
@@ -58,9 +61,10 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     const { page } = tab;
     const { bytes } = sample('good');
     await give(page, { name: 'x.vtb', bytes });
-    const verdict = await reviewBundle({ bundle: bytes });
-    const own = makeDocument('in-toto', { bundle: bytes, verdict, files: [], declared: {}, modelName: '', at: 0 });
-    expect((await saved(page, documentFormats['in-toto'].title)).toString()).toBe(Buffer.from(own).toString());
+    for (const format of ['cyclonedx', 'in-toto', 'vsa', 'annex-iv', 'training-data'] as const) {
+      const shown = await saved(page, documentFormats[format].title);
+      expect([format, undated(shown)]).toEqual([format, undated(await documentByCommand(bytes, format))]);
+    }
     await give(page, { name: 'x.vtb', bytes: sample('seal-altered').bytes });
     await page.getByRole('button', { name: documentFormats.cyclonedx.title }).click();
     expect(await page.textContent('[role=alert]')).toContain('REPORT_VERDICT');
@@ -80,6 +84,27 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     expect(await page.textContent('.beside')).toContain(`${htmlInText}⟨U+202E⟩.txt: not recognised`);
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.textContent('main')).toContain(htmlInText);
+  });
+
+  it('answers in sight what a reader asks first: which code ran, whether it is revoked, which bytes, who pays whom', async () => {
+    const { page } = tab;
+    const { bytes } = sample('good');
+    await give(page, { name: 'x.vtb', bytes });
+    const { sessions } = await reviewBundle({ bundle: bytes });
+    const { measurement } = sessions[0]!.instance!;
+    const facts = page.locator('.verdict dl');
+    expect(await facts.innerText()).toContain(`Code that ran\n${measurement.slice(0, 12)}…`);
+    expect(await facts.innerText()).toMatch(/Is the chip revoked\?\nnot known.*, as of \d{4}-\d{2}-\d{2}/);
+    await page.getByRole('button', { name: 'show the bytes of the measurement' }).click();
+    expect(await page.innerText('.spoken')).toBe('MEASUREMENT, bytes 144 to 191');
+    expect(await page.textContent('.value')).toContain(measurement);
+    expect(await page.innerText('section[aria-labelledby=payment]')).toMatch(/Client\n0x[^]*Provider\n0x[^]*Price\n/);
+    const { bytes: revoked, beside = [], at } = sample('revoked');
+    expect(revokedLine((await judgedHere({ bytes: revoked, beside }, at!))[1], at!)[0]![1]).toMatch(/^yes, as of/);
+    expect(codeLines(await reviewBundle({ bundle: sample('measurement-altered').bytes }))).not.toContainEqual([
+      ...['Code that ran', expect.anything()],
+    ]);
+    expect(revokedLine({ checks: [] }, 0)).toEqual([]);
   });
 
   it('is left alone by script, markup and network that somebody tries', async () => {
@@ -188,3 +213,9 @@ async function reopened(page: Page): Promise<Page> {
   await page.emulateMedia({ media: 'screen' });
   return page;
 }
+
+/** When a verification was made is the one thing that is not of the bundle. */
+const undated = (document: Uint8Array): string =>
+  Buffer.from(document)
+    .toString()
+    .replace(/("(timeVerified|timestamp)": )"[^"]+"/, '$1""');

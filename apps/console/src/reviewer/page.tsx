@@ -206,7 +206,7 @@ function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
   return (
     <>
       {was.simulated && <p class="banner">{words.simulated}</p>}
-      <Verdict judgement={judgement} opened={opened} sha256={sha256} facts={facts} />
+      <Verdict {...{ judgement, opened, sha256, facts }} onMeasurement={() => goTo(measurementOf(parts))} />
       {shown.report !== undefined && <ReportVerdict compared={shown.report} />}
       {shown.reportFault !== undefined && <FaultLine fault={shown.reportFault} />}
       <Chain links={links} verdict={was} today={today} />

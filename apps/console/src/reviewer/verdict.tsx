@@ -3,6 +3,7 @@ import { headingOf, headings, reasonsOf, workOf, type BundleFacts, type BundleVe
 import { Digest } from '../ui/copy.js';
 import { State } from '../ui/state.js';
 import type { Judgement } from './judge.js';
+import { codeLines, revokedLine } from './machine.js';
 import type { Opened } from './open.js';
 import { grouped, plain, utc } from './text.js';
 import { assuranceWords, headingMarks, reasonWords, statusWords, words } from './words.js';
@@ -14,9 +15,10 @@ interface Props {
   readonly opened: Opened;
   readonly sha256: string;
   readonly facts: BundleFacts;
+  readonly onMeasurement: () => void;
 }
 
-export function Verdict({ judgement, opened, sha256, facts }: Props) {
+export function Verdict({ judgement, opened, sha256, facts, onMeasurement }: Props) {
   const { was: verdict } = judgement;
   const heading = headingOf(verdict);
   const reasons = reasonsOf(verdict.checks.filter(({ id }) => id !== 'BUNDLE_TRANSACTIONS'));
@@ -55,10 +57,17 @@ export function Verdict({ judgement, opened, sha256, facts }: Props) {
         </ul>
       )}
       <dl class="facts">
-        {linesOf(verdict, facts, sha256).map(([name, value]) => (
-          <div key={name}>
+        {linesOf(judgement, facts, sha256).map(([name, value]) => (
+          <div key={`${name} ${value}`}>
             <dt>{name}</dt>
-            <dd>{/^[0-9a-f]{40,}$/.test(value) ? <Digest value={value} label={name} /> : value}</dd>
+            <dd>
+              {/^[0-9a-f]{40,}$/.test(value) ? <Digest value={value} label={name} /> : value}
+              {name === words.code && (
+                <button type="button" class="quiet no-print" onClick={onMeasurement}>
+                  show the bytes<span class="unseen"> of the measurement</span>
+                </button>
+              )}
+            </dd>
           </div>
         ))}
       </dl>
@@ -83,7 +92,11 @@ function OtherTime({ judgement: { was, today, at } }: Pick<Props, 'judgement'>) 
   );
 }
 
-function linesOf(verdict: BundleVerdict, { workers, assurance }: BundleFacts, sha256: string): [string, string][] {
+function linesOf(
+  { was: verdict, today, at }: Judgement,
+  { workers, assurance }: BundleFacts,
+  sha256: string,
+): (readonly [string, string])[] {
   const { jobId, datasetRoot, result, steps, segments } = verdict;
   const unit = workers > 1 ? `rounds of ${workers} workers` : 'segments';
   const proved = segments.filter(({ isProved }) => isProved).length;
@@ -96,6 +109,8 @@ function linesOf(verdict: BundleVerdict, { workers, assurance }: BundleFacts, sh
     ['Job', jobId],
     ['Data', datasetRoot],
     ['Result', result],
+    ...codeLines(verdict),
+    ...revokedLine(today, at),
     [
       'Training',
       `${grouped(steps)} steps in ${grouped(segments.length)} ${unit}, ${by.join(', ') || 'none with either'}`,

@@ -79,6 +79,13 @@ export const headingMarks: Readonly<Record<HeadingId, string>> = {
   'not-a-bundle': '✕',
 };
 
+/** Whether certificates behind a machine were taken back by its vendor. */
+export const revokedWords = {
+  yes: 'yes',
+  no: 'no certificate behind it',
+  unknown: 'not known: lay a current revocation list beside this file',
+} as const;
+
 export const words = {
   title: 'Veritrain reviewer',
   offline: 'Offline. Nothing leaves this page.',
@@ -97,6 +104,9 @@ export const words = {
   byYourPolicy: 'judged by your policy',
   whenFresh: 'when the evidence was fresh',
   whatChanged: 'Compare the two, check by check',
+  code: 'Code that ran',
+  codeRefused: 'Code that is named, not accepted',
+  revoked: 'Is the chip revoked?',
   chain: 'Chain of trust',
   notLogged: 'Log: not logged. This file has no proof of a transparency log.',
   logBroken: 'Log: what this file says of a log does not hold.',
