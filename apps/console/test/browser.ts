@@ -13,15 +13,27 @@ export interface Built {
   readonly sha256: string;
 }
 
+/** From the sources of this folder unless another one is named, which may have another umask. */
+interface Elsewhere {
+  readonly cwd: string;
+  readonly umask: string;
+}
+
 /** @param env beside that of the test @throws Error where the build fails */
-export function buildReviewer(env: Readonly<Record<string, string>> = {}, alterations?: readonly Alteration[]): Built {
+export function buildReviewer(
+  env: Readonly<Record<string, string>> = {},
+  alterations?: readonly Alteration[],
+  { cwd, umask }: Elsewhere = { cwd: process.cwd(), umask: '022' },
+): Built {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-console-'));
   const config = alterations === undefined ? 'vite.config.ts' : 'test/altered.vite.config.ts';
   const args = ['build', '--config', `apps/console/${config}`, '--outDir', join(folder, 'out')];
   const list = join(folder, 'alterations.json');
   writeFileSync(list, JSON.stringify(alterations ?? []));
-  const { status, stderr } = spawnSync(process.execPath, ['node_modules/vite/bin/vite.js', ...args], {
+  const begin = ['-c', 'umask "$1"; shift; exec "$@"', 'sh', umask];
+  const { status, stderr } = spawnSync('sh', [...begin, process.execPath, 'node_modules/vite/bin/vite.js', ...args], {
     env: { ...process.env, NODE_ENV: 'production', VERITRAIN_TEST_ALTER: list, ...env },
+    cwd,
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(stderr);
