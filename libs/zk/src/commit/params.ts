@@ -78,7 +78,7 @@ export function openingBudget(profile: Profile): number {
  */
 export const proverCodeVersion = 1;
 
-/** What profiles of an opening with two levels share. */
+/** What profiles of an opening with more levels than one share. */
 const levelled = {
   ...common,
   oodPoints: 2,
@@ -157,6 +157,24 @@ const table: readonly Profile[] = [
     grindFold: 22,
     grindFold1: 16,
     deeper: [{ k: 5, logBlowup: 11, multiplicity: 1, queries: 16, grind: 22, grindFold: 16 }],
+  },
+  {
+    // Two hundred and fifty-six steps, in three levels: part of a proof has room in one transaction, the rest in another.
+    ...levelled,
+    name: 'chain256',
+    m: 18,
+    logBlowup: 4,
+    logBlowup1: 7,
+    multiplicity: 9,
+    multiplicity1: 2,
+    queries0: 42,
+    queries1: 25,
+    grindFold: 22,
+    grindFold1: 16,
+    deeper: [
+      { k: 4, logBlowup: 10, multiplicity: 1, queries: 18, grind: 22, grindFold: 16 },
+      { k: 3, logBlowup: 11, multiplicity: 2, queries: 16, grind: 22, grindFold: 16 },
+    ],
   },
   {
     // As chain64, with a hundred bits in the sum over a proof of sixty-four steps.

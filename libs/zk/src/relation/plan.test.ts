@@ -26,6 +26,7 @@ const reference: [string, number][] = [
   ['fast64', 64],
   ['chain64', 64],
   ['steps128', 128],
+  ['chain256', 256],
   ['sum100', 64],
 ];
 
