@@ -54,6 +54,15 @@ describe('settings', () => {
     config.escrow.close();
   });
 
+  it('of a broker name former policies beside the present one, all of which can be read', async () => {
+    const config = await loadBrokerConfig(folderWith({ ...broker, formerPolicies: ['policy.json'] }));
+    expect(config.policyFiles).toHaveLength(2);
+    config.escrow.close();
+    await expect(loadBrokerConfig(folderWith({ ...broker, formerPolicies: ['gone.json'] }))).rejects.toThrow(
+      'BROKER_CONFIG',
+    );
+  });
+
   it('of an attestor name policies and no data keys', async () => {
     const config = await loadAttestorConfig(folderWith({ ...shared, policies: ['policy.json'] }));
     expect(config).toMatchObject({ attestOnly: true });

@@ -62,6 +62,8 @@ const BrokerSettings = z.strictObject({
   dataKeys: z.string(),
   /** The appraisal policy of the data owner: JSON, or signed. */
   policy: z.string(),
+  /** Policies that jobs under way name, from before the present one: they too are appraised under. */
+  formerPolicies: z.array(z.string()).max(99).default([]),
   /** X25519 keys that a job's result may be encrypted to. */
   recipients: z.array(hex(32)).min(1),
   /** Accounts whose escrows it releases keys for. */
@@ -156,7 +158,7 @@ export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
   const near = (file: string): string => resolve(dirname(path), file);
   const dataKeys = near(settings.dataKeys);
   return {
-    ...(await sharedConfig(settings, path, [settings.policy])),
+    ...(await sharedConfig(settings, path, [settings.policy, ...settings.formerPolicies])),
     attestOnly: false,
     dataKey: (datasetId) => findDataKey(dataKeys, to0x(datasetId)),
     recipients: bare(settings.recipients),
