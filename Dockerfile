@@ -5,6 +5,9 @@
 #   docker build --target services -t veritrain/services .
 #   docker build --target enclave  -t veritrain/enclave  .
 #
+# Compose and the manifests name one image a service, as `veritrain images build` writes them, each with its command: this one serves
+# for all under their names (-t veritrain/control-plane).
+#
 # Node 24 is supported until April 2028. The base is named by tag, not by digest: name it by digest where a measurement
 # depends on it, --build-arg NODE_IMAGE=node@sha256:…
 ARG NODE_IMAGE=node:24-bookworm-slim
