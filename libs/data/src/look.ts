@@ -51,7 +51,7 @@ export async function look(source: DataSource, watch: Watch = {}): Promise<Look>
       for (let c = 0; c < columns.length; c++) columns[c]!.add(row[c]!, batch.first + index);
     });
     rows += batch.rows.length;
-    watch.onProgress?.({ stage: 'look', done: batch.next.byte, of: source.bytes, unit: 'bytes' });
+    watch.onProgress?.({ stage: 'look', done: batch.next.byte, of: source.bytes, unit: source.unit ?? 'bytes' });
   }
   return {
     ...{ kind: source.kind, file: source.file, rows },

@@ -47,6 +47,8 @@ export interface DataSource {
   readonly file: string;
   /** Bytes that are read in all, for progress; 0 where nobody knows. */
   readonly bytes: number;
+  /** What `bytes` and marks count where it is not bytes. */
+  readonly unit?: 'rows';
   /** What tells this source from another or from itself after a change: path, size and time of change. */
   readonly fingerprint: string;
   readonly columns: readonly SourceColumn[];

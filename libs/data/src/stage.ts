@@ -117,7 +117,7 @@ class Stager {
         if (this.used + this.raw.rowBytes > this.buffer.length) await this.flush();
         this.add(row, place, index);
       }
-      this.watch.onProgress?.({ stage: 'read', done: next.byte, of: source.bytes, unit: 'bytes' });
+      this.watch.onProgress?.({ stage: 'read', done: next.byte, of: source.bytes, unit: source.unit ?? 'bytes' });
       if (this.written + this.used - this.keptAt > keepEveryBytes) await this.keep({ source: index, mark: next });
     }
   }

@@ -20,7 +20,7 @@ export function addModelCommands(program: Command): void {
     .action(async (options: InitOptions & OutputOptions) => {
       const made = await initModel(options, showProgress(options));
       printResult(options, made, () =>
-        [...made.why, ...made.notes, `${options.out}/manifest.json has it, plan.json in plain numbers.`].join('\n'),
+        [...made.why, ...made.notes, writtenWords(options.out), nextWords(options)].join('\n'),
       );
     });
   addCheck(model);
@@ -103,8 +103,17 @@ function importedText({ why, notes, check, before, out, ...rest }: ImportedRepor
       ['check', `on the ${check.set} set against ${check.against}: ${agreementWords(check)}`],
       ...before.metrics.map(({ name, value }) => [name, `${value.toPrecision(5)} before training`] as const),
     ]),
-    `${out}/manifest.json has it, plan.json in plain numbers.`,
+    writtenWords(out),
   ].join('\n');
+}
+
+function writtenWords(out: string): string {
+  return `${out}/manifest.json has it, plan.json in plain numbers.`;
+}
+
+/** Of two that are next, the one that a job needs; the other is `train`, on this machine. */
+function nextWords({ from, out }: InitOptions): string {
+  return `Next: veritrain dataset seal --manifest ${out}/manifest.json --data ${from} --out FOLDER --key FILE`;
 }
 
 function agreementWords({ records, largestDifference, largestOutput, sameAnswers }: Agreement): string {

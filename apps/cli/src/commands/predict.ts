@@ -24,7 +24,9 @@ export function addPredictCommands(program: Command): void {
     .action(async (options: Asked) => {
       const { model, data, out, prompt } = options;
       if (prompt !== undefined) return printText(options, await continueText({ ...options, model, prompt }));
-      if (data === undefined || out === undefined) throw usage('--data and --out, or --prompt', 'neither');
+      if (data === undefined || out === undefined) {
+        throw usage('--data and --out, or --prompt', data === undefined ? 'no --data' : 'no --out');
+      }
       return printPredicted(options, await predict({ ...options, model, data, out }));
     });
   modelCommand(program, 'evaluate', 'measure a trained model on data with labels; exact counts')

@@ -77,12 +77,13 @@ export function arraySource(
       const perBatch = Math.max(1, Math.min(4_096, Math.floor(limits.batchBytes / rowBytes)));
       for (let row = from.row; row < rows; row += perBatch) {
         const count = Math.min(perBatch, rows - row);
+        const behind = row + count;
         const cells: Cell[][] = Array.from({ length: count }, () => []);
         for (const [index, part] of parts.entries()) part.read(await readers[index]!.take(count), cells);
         yield {
           rows: cells,
           first: row + 1,
-          next: { row: row + count, byte: Math.min(about.bytes, (row + count) * rowBytes) },
+          next: { row: behind, byte: behind === rows ? about.bytes : Math.min(about.bytes, behind * rowBytes) },
         };
       }
       for (const reader of readers) await reader.close();

@@ -48,7 +48,7 @@ export async function openImages(folder: string, options: ImageOptions = {}): Pr
   const { mtimeMs } = await stat(root);
   const listed = JSON.stringify([root, mtimeMs, entries.length, entries[0], entries.at(-1), height, width, channels]);
   return {
-    ...{ kind: 'images', file, bytes: entries.length, fingerprint: listed },
+    ...{ kind: 'images', file, bytes: entries.length, unit: 'rows', fingerprint: listed },
     columns: [
       { name: 'image', tensor: { kind: 'image', dtype: 'uint8', shape: [height, width, channels], fit } },
       { name: 'label', tensor: null },
