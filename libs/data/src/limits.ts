@@ -17,7 +17,7 @@ export const dataBytesMax = 1024 ** 4;
 /** Bytes that are read, written or handed over at a time. */
 export const batchBytes = 1024 * 1024;
 /** Memory of one bucket of the shuffle, bytes, unless that makes more buckets than `bucketsMax`. */
-export const bucketBytes = 16 * 1024 * 1024;
+export const bucketBytes = 8 * 1024 * 1024;
 export const bucketsMax = 512;
 /** Bytes of one row of an array. */
 export const recordBytesMax = 64 * 1024 * 1024;

@@ -3,9 +3,17 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, equalBytes } from '#attestation/base';
 import { refuse } from './errors.js';
 
-/** @throws Rejection MERKLE_EMPTY, MERKLE_DIGEST */
+/** Holds one node of each height, whatever the number of leaves. @throws Rejection MERKLE_EMPTY, MERKLE_DIGEST */
 export function merkleRoot(digests: readonly Uint8Array[]): Uint8Array {
-  return merkleLevels(digests).at(-1)![0]!;
+  checkDigests(digests);
+  const width = 2 ** Math.ceil(Math.log2(digests.length));
+  const whole: Uint8Array[] = [];
+  for (let index = 0; index < width; index++) {
+    let node = index < digests.length ? leaf(digests[index]!) : new Uint8Array(32);
+    for (let rest = index; rest & 1; rest >>= 1) node = parent(whole.pop()!, node);
+    whole.push(node);
+  }
+  return whole[0]!;
 }
 
 /**
@@ -43,8 +51,7 @@ export function checkMerklePath(
 }
 
 function merkleLevels(digests: readonly Uint8Array[]): Uint8Array[][] {
-  if (digests.length === 0) refuse('MERKLE_EMPTY', 'at least one digest', 0, rule);
-  if (digests.some((digest) => digest.length !== 32)) refuse('MERKLE_DIGEST', '32 bytes each', 'other', rule);
+  checkDigests(digests);
   let level = digests.map(leaf);
   while ((level.length & (level.length - 1)) !== 0) level.push(new Uint8Array(32));
   const levels = [level];
@@ -54,6 +61,11 @@ function merkleLevels(digests: readonly Uint8Array[]): Uint8Array[][] {
     levels.push(level);
   }
   return levels;
+}
+
+function checkDigests(digests: readonly Uint8Array[]): void {
+  if (digests.length === 0) refuse('MERKLE_EMPTY', 'at least one digest', 0, rule);
+  if (digests.some((digest) => digest.length !== 32)) refuse('MERKLE_DIGEST', '32 bytes each', 'other', rule);
 }
 
 function leaf(digest: Uint8Array): Uint8Array {

@@ -15,7 +15,8 @@ export type Commitments = readonly (readonly Uint8Array[])[];
 interface CommittedGroup {
   /** Of each shard's records, under a key that follows from the data key: the same records are sealed later. */
   readonly macs: readonly Uint8Array[];
-  readonly commitments: Commitments;
+  /** Many more than there are shards. */
+  commitments(): Commitments;
 }
 
 export interface EncryptedShard {
@@ -29,7 +30,7 @@ export interface Journal {
   readonly dataKey: Uint8Array;
   macOf(records: Uint8Array): Uint8Array;
   committed(set: string, group: number): CommittedGroup | undefined;
-  commit(set: string, group: number, found: CommittedGroup): void;
+  commit(set: string, group: number, macs: readonly Uint8Array[], commitments: Commitments): void;
   sealed(set: string, shard: number): EncryptedShard | undefined;
   seal(set: string, shard: number, made: EncryptedShard): void;
   /** The data set is whole. */
@@ -74,9 +75,10 @@ export function openJournal(folder: string, keyFile: string, asked: string): Jou
     committed(set, group) {
       const line = known.get(`commit ${set} ${group}`);
       if (line?.[0] !== 'commit') return undefined;
-      return { macs: line[3].map(fromHex), commitments: line[4].map((one) => one.map(fromHex)) };
+      const [, , , macs, commitments] = line;
+      return { macs: macs.map(fromHex), commitments: () => commitments.map((one) => one.map(fromHex)) };
     },
-    commit: (set, group, { macs, commitments }) =>
+    commit: (set, group, macs, commitments) =>
       add(['commit', set, group, macs.map(to0x), commitments.map((one) => one.map(to0x))]),
     sealed(set, shard) {
       const line = known.get(`seal ${set} ${shard}`);

@@ -11,7 +11,7 @@ export interface RecordSource {
   readonly recordBytes: number;
   /** Tells these records from others, or from themselves after a change. */
   readonly fingerprint: string;
-  /** `count` records from record `from` on. */
+  /** `count` records from record `from` on, in memory that the next reading uses again. */
   read(from: number, count: number): Promise<Uint8Array>;
   close(): void;
 }
@@ -36,8 +36,9 @@ export function idxRecords(imagesPath: string, labelsPath: string, seed: string,
     if (labels.length !== count) throw otherCount(count, labels.length);
     const order = shuffledIndices(seed, count);
     const recordBytes = pixels + 1;
+    const memory = memoryUsedAgain();
     const read = (from: number, wanted: number): Uint8Array => {
-      const records = new Uint8Array(wanted * recordBytes);
+      const records = memory(wanted * recordBytes);
       for (let i = 0; i < wanted; i++) {
         const index = order[from + i]!;
         readInto(
@@ -62,11 +63,24 @@ export function idxRecords(imagesPath: string, labelsPath: string, seed: string,
 /** Records that stand in a file one after the other. @throws ConfigurationError FILE_* */
 export function fileRecords(path: string, count: number, recordBytes: number): RecordSource {
   const { file } = openFile(path, Number.MAX_SAFE_INTEGER);
-  const read = (from: number, wanted: number): Uint8Array =>
-    readAt(file, path, from * recordBytes, wanted * recordBytes);
+  const memory = memoryUsedAgain();
+  const read = (from: number, wanted: number): Uint8Array => {
+    const records = memory(wanted * recordBytes);
+    readInto(file, path, from * recordBytes, records);
+    return records;
+  };
   return {
     ...{ count, recordBytes, fingerprint: fingerprintOf(path), close: () => closeSync(file) },
     read: (from, wanted) => Promise.resolve().then(() => read(from, wanted)),
+  };
+}
+
+/** Garbage of several MiB a time is collected late. */
+function memoryUsedAgain(): (length: number) => Uint8Array {
+  let held = new Uint8Array();
+  return (length) => {
+    if (held.length < length) held = new Uint8Array(length);
+    return held.subarray(0, length);
   };
 }
 

@@ -83,7 +83,7 @@ async function commitSet(
   for (const { index, first, records, superblocks, shards } of groups) {
     signal?.throwIfAborted();
     const known = journal.committed(set, index);
-    if (known !== undefined) all.push(...known.commitments);
+    if (known !== undefined) all.push(...known.commitments());
     else {
       const bytes = await source.read(first, records);
       const commitments: (readonly Uint8Array[])[] = [];
@@ -92,7 +92,7 @@ async function commitSet(
         commitments.push(await commit(first / unit + i, block));
       }
       const macs = shards.map((shard) => journal.macOf(recordsOf(shard, bytes, recordBytes)));
-      journal.commit(set, index, { macs, commitments });
+      journal.commit(set, index, macs, commitments);
       all.push(...commitments);
     }
     told(records * recordBytes);
