@@ -17,6 +17,7 @@ import { ConsoleSessions1763825000000 } from './1763825000000-console-sessions.j
 import { LogOutbox1763830000000 } from './1763830000000-log-outbox.js';
 import { TenantLimits1763840000000 } from './1763840000000-tenant-limits.js';
 import { KeyScopes1763845000000 } from './1763845000000-key-scopes.js';
+import { NodePreflights1763850000000 } from './1763850000000-node-preflights.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -36,4 +37,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   LogOutbox1763830000000,
   TenantLimits1763840000000,
   KeyScopes1763845000000,
+  NodePreflights1763850000000,
 ];

@@ -232,6 +232,14 @@ CREATE TABLE "node" (
   "tenant" text NOT NULL
 );
 
+CREATE TABLE "node_preflight" (
+  "id" bigint NOT NULL DEFAULT nextval('node_preflight_id_seq'::regclass),
+  "node_id" uuid NOT NULL,
+  "posted_at" timestamp with time zone NOT NULL,
+  "posted_by" text NOT NULL,
+  "report" jsonb NOT NULL
+);
+
 CREATE TABLE "outbox" (
   "created_at" timestamp with time zone NOT NULL,
   "id" bigint NOT NULL DEFAULT nextval('outbox_id_seq'::regclass),
@@ -392,6 +400,8 @@ ALTER TABLE lease ADD CONSTRAINT "PK_954811694773f24986695203663" PRIMARY KEY (i
 ALTER TABLE log_outbox ADD CONSTRAINT "PK_log_outbox" PRIMARY KEY (id);
 ALTER TABLE migrations ADD CONSTRAINT "PK_8c82d7f526340ab734260ea46be" PRIMARY KEY (id);
 ALTER TABLE node ADD CONSTRAINT "PK_8c8caf5f29d25264abe9eaf94dd" PRIMARY KEY (id);
+ALTER TABLE node_preflight ADD CONSTRAINT "FK_node_preflight_node" FOREIGN KEY (node_id) REFERENCES node(id);
+ALTER TABLE node_preflight ADD CONSTRAINT "PK_node_preflight" PRIMARY KEY (id);
 ALTER TABLE outbox ADD CONSTRAINT "PK_340ab539f309f03bdaa14aa7649" PRIMARY KEY (id);
 ALTER TABLE receipt ADD CONSTRAINT "FK_499451cd25be9e420e22716b080" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE receipt ADD CONSTRAINT "PK_bfa132c2264df5b090eeb32648d" PRIMARY KEY (job_id, step_from);
@@ -440,6 +450,7 @@ CREATE INDEX "IDX_log_outbox_due" ON public.log_outbox USING btree (next_at) WHE
 CREATE UNIQUE INDEX "IDX_log_outbox_policy" ON public.log_outbox USING btree (subject) WHERE (kind = 'policy'::text);
 CREATE INDEX "IDX_log_outbox_subject" ON public.log_outbox USING btree (kind, subject);
 CREATE UNIQUE INDEX "IDX_ffbea3f80fd26b7f0c29ecc4ae" ON public.node USING btree (tenant, name);
+CREATE INDEX "IDX_node_preflight_node" ON public.node_preflight USING btree (node_id, id);
 CREATE INDEX "IDX_1c12a831dfa353aa6a9f1bbe67" ON public.outbox USING btree (id) WHERE (published_at IS NULL);
 CREATE INDEX "IDX_renewal_job" ON public.renewal USING btree (job_id);
 CREATE INDEX "IDX_83f0f0ad6ed276e0a377d67aba" ON public.webhook USING btree (tenant);

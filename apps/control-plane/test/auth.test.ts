@@ -204,6 +204,16 @@ const matrix: Readonly<Record<string, Row>> = {
     path: () => `/v1/nodes/${nodeId}/appraisals`,
     expected: { operator: 200, otherOperator: 404, admin: 200 },
   },
+  'GET /v1/nodes/:id/preflight': {
+    method: 'get',
+    path: () => `/v1/nodes/${nodeId}/preflight`,
+    expected: { operator: 200, otherOperator: 404, admin: 200 },
+  },
+  'POST /v1/nodes/:id/preflight': {
+    method: 'post',
+    path: () => `/v1/nodes/${nodeId}/preflight`,
+    expected: { operator: 400, otherOperator: 400 },
+  },
   'GET /v1/tenants': { method: 'get', path: () => '/v1/tenants', expected: { admin: 200 } },
   'POST /v1/tenants/:tenant/limits': {
     method: 'post',
@@ -360,6 +370,9 @@ describe('authorisation', () => {
   });
 });
 
+const preflightCheck = '{ name: "kernel", state: "ok", found: "6.12", expected: "6.11", action: "" }';
+const preflightReport = `{ kind: "host", simulated: false, at: "2026-01-01T00:00:00Z", checks: [${preflightCheck}] }`;
+
 /** Of every field of the schema's root types: what is asked, and what comes back by caller; the others are forbidden. */
 const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial<Record<KeyName, string>> }>> = {
   'Query.job': { ask: () => `query { job(id: "${spare.jobId}") { id } }`, expected: sees('ok') },
@@ -414,6 +427,14 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
     ask: () => `query { nodeAppraisals(id: "${nodeId}") { tier } }`,
     expected: { operator: 'ok', otherOperator: 'NODE_UNKNOWN', admin: 'ok' },
   },
+  'Query.nodePreflights': {
+    ask: () => `query { nodePreflights(id: "${nodeId}") { id } }`,
+    expected: { operator: 'ok', otherOperator: 'NODE_UNKNOWN', admin: 'ok' },
+  },
+  'Mutation.postPreflight': {
+    ask: () => `mutation { postPreflight(id: "${nodeId}", report: ${preflightReport}) { id } }`,
+    expected: { operator: 'ok', otherOperator: 'NODE_UNKNOWN' },
+  },
   'Query.earningPage': {
     ask: () => 'query { earningPage { items { jobId } } }',
     expected: { operator: 'ok', otherOperator: 'ok' },
@@ -426,6 +447,7 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
     ask: () => 'subscription { jobEvents(afterMark: "x") { eventId } }',
     expected: readers('REQUEST_MALFORMED'),
   },
+  'Query.me': { ask: () => 'query { me { keyId role } }', expected: everybody('ok') },
   'Query.ownSessions': { ask: () => 'query { ownSessions { id } }', expected: everybody('ok') },
   'Mutation.endSession': {
     ask: () => `mutation { endSession(id: "${'0'.repeat(24)}") }`,

@@ -11,6 +11,7 @@ import { Job } from './entities/job.js';
 import { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journal.js';
 import { Lease } from './entities/lease.js';
 import { LogOutboxEntry } from './entities/log-outbox.js';
+import { NodePreflight } from './entities/node-preflight.js';
 import { NodeRecord } from './entities/node.js';
 import { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
 import { Worker, WorkerSegment } from './entities/segment.js';
@@ -26,6 +27,7 @@ export const entities = [
   DatasetShard,
   BlobRecord,
   NodeRecord,
+  NodePreflight,
   Job,
   Lease,
   Verdict,

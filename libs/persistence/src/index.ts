@@ -14,6 +14,7 @@ export { Job } from './entities/job.js';
 export { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journal.js';
 export { Lease, type LeaseState } from './entities/lease.js';
 export { LogOutboxEntry } from './entities/log-outbox.js';
+export { NodePreflight } from './entities/node-preflight.js';
 export { NodeRecord, nodeStates, type NodeState } from './entities/node.js';
 export { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
 export type { SegmentClaim } from './entities/segment-claim.js';

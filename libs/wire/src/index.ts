@@ -77,3 +77,4 @@ export {
 } from './dispatch/nats.js';
 export { isSpoken, protocolVersion } from './dispatch/protocol.js';
 export { KeyId, KeyView, roles, scopes, type Role, type Scope } from './rest/keys.js';
+export { PreflightCheck, preflightLimits, PreflightReport } from './rest/preflight.js';

@@ -2,11 +2,12 @@
 import { Module } from '@nestjs/common';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { Nodes } from './nodes.service.js';
+import { Preflights } from './preflights.js';
 import { Presences } from './presences.js';
 
 @Module({
   imports: [JobsModule],
-  providers: [Nodes, Presences],
-  exports: [Nodes, Presences],
+  providers: [Nodes, Preflights, Presences],
+  exports: [Nodes, Preflights, Presences],
 })
 export class NodesModule {}

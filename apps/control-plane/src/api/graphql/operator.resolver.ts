@@ -1,17 +1,24 @@
-/** What operators look at, over GraphQL: appraisals of their nodes, and earnings. */
+/** What operators look at, over GraphQL: appraisals and preflights of their nodes, and earnings. */
 import { UseFilters } from '@nestjs/common';
-import { Args, ID, Int, Query, Resolver } from '@nestjs/graphql';
+import { Args, ID, Int, Mutation, Query, Resolver } from '@nestjs/graphql';
+import { PreflightCheck, PreflightReport } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import { AppraisalCheck, Appraisals, AppraisalView } from '../../evidence/appraisals.js';
+import { refusal } from '../../core/problem/codes.js';
+import { Preflights, PreflightView } from '../../nodes/preflights.js';
 import { EarningPage, Earnings, EarningView } from '../../settlement/earnings.js';
 import { ProblemFilter } from '../problem.filter.js';
 import './escrow.resolver.js';
 import { nodeId } from './nodes.resolver.js';
-import { objectType } from './object-type.js';
+import { inputType, objectType } from './object-type.js';
 
 objectType('AppraisalCheck', AppraisalCheck);
 const AppraisalType = objectType('Appraisal', AppraisalView, { leaseId: ID, jobId: ID });
 objectType('Earning', EarningView, { jobId: ID });
+objectType('PreflightCheck', PreflightCheck);
+const PreflightType = objectType('Preflight', PreflightView, { id: ID });
+inputType('NewPreflightCheck', PreflightCheck);
+const NewPreflightType = inputType('NewPreflight', PreflightReport);
 const EarningPageType = objectType('EarningPage', EarningPage);
 
 @Resolver()
@@ -20,6 +27,7 @@ export class OperatorResolver {
   constructor(
     private readonly appraisals: Appraisals,
     private readonly earnings: Earnings,
+    private readonly preflights: Preflights,
   ) {}
 
   /** What policies of jobs said of a node's evidence, newest first. */
@@ -27,6 +35,31 @@ export class OperatorResolver {
   @Allow('operator', 'admin')
   nodeAppraisals(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<AppraisalView[]> {
     return this.appraisals.of(caller, nodeId(id));
+  }
+
+  /** What preflights found on a node's host, as posted, newest first. */
+  @Query(() => [PreflightType])
+  @Allow('operator', 'admin')
+  nodePreflights(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<PreflightView[]> {
+    return this.preflights.of(caller, nodeId(id));
+  }
+
+  /** Keeps what a preflight found on a node's host. */
+  @Mutation(() => PreflightType)
+  @Allow('operator')
+  postPreflight(
+    @Caller() caller: Principal,
+    @Args('id', { type: () => ID }) id: string,
+    @Args('report', { type: () => NewPreflightType }) report: object,
+  ): Promise<PreflightView> {
+    const read = PreflightReport.safeParse({ policy: null, ...report });
+    if (read.success) return this.preflights.post(caller, nodeId(id), read.data);
+    const { path, message } = read.error.issues[0]!;
+    throw refusal('REQUEST_MALFORMED', {
+      expected: `report.${path.join('.')}: ${message}`,
+      got: 'another value',
+      rule: 'schema.graphql',
+    });
   }
 
   /** What the account of the key was paid, job by job. */

@@ -1,6 +1,7 @@
-/** Over GraphQL: the sessions of whoever asks, and what of their jobs stands in the transparency log. */
+/** Over GraphQL: whoever asks, their sessions, and what of their jobs stands in the transparency log. */
 import { UseFilters } from '@nestjs/common';
 import { Args, ID, Int, Mutation, Query, Resolver } from '@nestjs/graphql';
+import { Me, Mine } from '../../core/auth/me.js';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import { Sessions, SessionView } from '../../core/auth/sessions.js';
 import type { Page } from '../../core/paging.js';
@@ -9,6 +10,7 @@ import { ProblemFilter } from '../problem.filter.js';
 import { hexId } from './jobs.resolver.js';
 import { objectType } from './object-type.js';
 
+const MeType = objectType('Me', Me);
 const SessionType = objectType('Session', SessionView, { id: ID });
 objectType('NamedLog', NamedLog);
 const LogStateType = objectType('LogState', LogState);
@@ -19,9 +21,16 @@ const LogEntryPageType = objectType('LogEntryPage', LogEntryPage);
 @UseFilters(ProblemFilter)
 export class OwnResolver {
   constructor(
+    private readonly mine: Mine,
     private readonly sessions: Sessions,
     private readonly log: LogEntries,
   ) {}
+
+  @Query(() => MeType)
+  @Allow('client', 'operator', 'reviewer', 'admin')
+  me(@Caller() caller: Principal): Promise<Me> {
+    return this.mine.of(caller);
+  }
 
   /** Sessions of the console that the key opened. */
   @Query(() => [SessionType])

@@ -1,11 +1,14 @@
-import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { Uuid } from '#libs/wire';
+import { PreflightReport, Uuid } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import { decodeCursor, PageQuery } from '../../core/paging.js';
 import { Appraisals, AppraisalView } from '../../evidence/appraisals.js';
 import { NodePage, Nodes, NodeView } from '../../nodes/nodes.service.js';
+import { Preflights, PreflightView } from '../../nodes/preflights.js';
+
+const NewPreflight = PreflightReport.meta({ id: 'NewPreflight' });
 
 @ApiTags('nodes')
 @ApiBearerAuth()
@@ -14,6 +17,7 @@ export class NodesController {
   constructor(
     private readonly nodes: Nodes,
     private readonly appraisalsOf: Appraisals,
+    private readonly preflightsOf: Preflights,
   ) {}
 
   @Get()
@@ -37,6 +41,27 @@ export class NodesController {
   @ApiResponse({ status: 200, standardSchema: z.array(AppraisalView) })
   appraisals(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<AppraisalView[]> {
     return this.appraisalsOf.of(caller, id);
+  }
+
+  /** What preflights found on its host, as posted, newest first: the last 10. */
+  @Get(':id/preflight')
+  @Allow('operator', 'admin')
+  @ApiResponse({ status: 200, standardSchema: z.array(PreflightView) })
+  preflights(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<PreflightView[]> {
+    return this.preflightsOf.of(caller, id);
+  }
+
+  /** Keeps what a preflight found on its host; the oldest goes where there are more than 10. */
+  @Post(':id/preflight')
+  @Allow('operator')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 201, standardSchema: PreflightView })
+  postPreflight(
+    @Caller() caller: Principal,
+    @Param('id', { schema: Uuid }) id: string,
+    @Body({ schema: NewPreflight }) body: PreflightReport,
+  ): Promise<PreflightView> {
+    return this.preflightsOf.post(caller, id, body);
   }
 
   /** Gives it jobs again. */

@@ -7,12 +7,13 @@ import { ApiKeys } from './api-keys.js';
 import { Denials } from './denials.js';
 import { IdentityProvider } from './identity-provider.js';
 import { KeyWatch } from './key-watch.js';
+import { Mine } from './me.js';
 import { People } from './people.js';
 import { Sessions } from './sessions.js';
 
 @Module({
   imports: [AuditModule, OverloadModule, TimingModule],
-  providers: [ApiKeys, Denials, IdentityProvider, KeyWatch, People, Sessions],
-  exports: [ApiKeys, Denials, IdentityProvider, People, Sessions],
+  providers: [ApiKeys, Denials, IdentityProvider, KeyWatch, Mine, People, Sessions],
+  exports: [ApiKeys, Denials, IdentityProvider, Mine, People, Sessions],
 })
 export class AuthModule {}
