@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync, mkdtempSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { runCommand } from '#test/run-command';
 import { keys, startTestPlane, type KeyName, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import { providers, register, submitFunded, type Fixture } from '../../apps/control-plane/test/job-fixture.js';
@@ -40,6 +41,20 @@ it('a job is paused, resumed, cancelled and put back, by its client alone', asyn
   expect(refused).toMatchObject({ code: 1, json: { error: { code: 'JOB_STATE', got: expect.any(String) } } });
   const listed = await veritrain('client', 'job', 'list', '--state', 'cancelled');
   expect(listed.json).toMatchObject({ items: [{ id: job.jobId }] });
+});
+
+it('data sets are listed and deleted by the client alone who has them', async () => {
+  const listed = await veritrain('client', 'dataset', 'list');
+  const { id } = (listed.json['items'] as { id: string }[])[0]!;
+  expect((await veritrain('otherClient', 'dataset', 'list')).json).toEqual({ items: [], nextCursor: null });
+  const foreign = await veritrain('otherClient', 'dataset', 'delete', id);
+  expect(foreign).toMatchObject({ code: 1, json: { error: { code: 'DATASET_UNKNOWN' } } });
+  const later = await submitFunded(test);
+  const needed = await veritrain('client', 'dataset', 'delete', to0x(later.dataset.id));
+  expect(needed).toMatchObject({ code: 1, json: { error: { code: 'DATASET_IN_USE' } } });
+  expect((await veritrain('client', 'dataset', 'delete', id)).json).toEqual({ id, deleted: true });
+  const rest = (await veritrain('client', 'dataset', 'list')).json['items'] as { id: string }[];
+  expect(rest.map((one) => one.id)).toEqual([to0x(later.dataset.id)]);
 });
 
 it('nodes are listed, cordoned, drained and given jobs again by their operator', async () => {

@@ -9,6 +9,8 @@ import { placesOf } from '../host/places.js';
 import { hostReport, hostReportText, type HostReport } from '../host/report.js';
 import { checkBoot, prepareGuest, runGuest, serve } from '../host/up.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { postedHost, postPreflight, type PostOptions } from '../preflight/post.js';
+import { addPostOptions } from './post-options.js';
 import { publicKey } from './policy.js';
 
 interface PlaceOptions extends OutputOptions {
@@ -162,7 +164,7 @@ function missing(expected: string, got: string, action = 'see veritrain host ini
   return new ConfigurationError('HOST_INIT', { expected, got, rule: 'veritrain host init', action });
 }
 
-interface PreflightFlags extends CommonOptions {
+interface PreflightFlags extends CommonOptions, PostOptions {
   readonly root: string;
   readonly policy?: string;
   readonly report?: string;
@@ -173,11 +175,10 @@ interface PreflightFlags extends CommonOptions {
 }
 
 function addPreflight(host: Command): void {
-  common(
-    host
-      .command('preflight')
-      .description('say whether this machine can start guests: each thing it takes, what was found, what to do'),
-  )
+  const preflight = host
+    .command('preflight')
+    .description('say whether this machine can start guests: each thing it takes, what was found, what to do');
+  addPostOptions(common(preflight))
     .option('--guest <n>', 'number of the guest whose last report is looked at', number, 0)
     .option('--root <folder>', 'where /proc, /sys and /dev lie', '/')
     .option('--report <file>', 'an SNP report of this machine; else the one that host up kept')
@@ -195,7 +196,9 @@ function addPreflight(host: Command): void {
         stateDirectory: flags.dir,
         ...(report !== undefined && { report }),
       });
-      printResult(flags, result, () => hostReportText(result));
+      const text = (): string => hostReportText(result);
+      await postPreflight(flags, postedHost(result, new Date()), text);
+      printResult(flags, result, text);
       if (!result.ok) process.exitCode = 1;
     });
 }

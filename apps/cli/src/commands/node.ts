@@ -5,7 +5,9 @@ import { CollateralStore } from '#libs/collateral';
 import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type OutputOptions, type PageOptions } from '../output.js';
 import type { MachineOptions } from '../preflight/collect.js';
+import { postedPolicy, postPreflight, type PostOptions } from '../preflight/post.js';
 import { preflight, type PreflightReport } from '../preflight/preflight.js';
+import { addPostOptions } from './post-options.js';
 
 interface NodeView {
   readonly id: string;
@@ -58,16 +60,14 @@ function rowOf({ id, name, state, online, provider, capabilities }: NodeView): r
   return [id, `${seen.padEnd(8)} ${state.padEnd(9)} ${name}  ${tee}, ${cores} cores  ${provider}`];
 }
 
-interface PreflightOptions extends OutputOptions, MachineOptions {
+interface PreflightOptions extends OutputOptions, MachineOptions, PostOptions {
   readonly policy: string;
   readonly cache: string;
   readonly offline?: boolean;
 }
 
 function addPreflight(node: Command): void {
-  node
-    .command('preflight')
-    .description('say whether this machine would pass a policy, and what to fix')
+  addPostOptions(node.command('preflight').description('say whether this machine would pass a policy, and what to fix'))
     .requiredOption('--policy <file>', 'the appraisal policy to pass')
     .addOption(
       new Option('--attester <name>', 'source of CPU evidence').choices(['snp', 'tdx', 'simulated']).default('snp'),
@@ -81,7 +81,9 @@ function addPreflight(node: Command): void {
       const store = new CollateralStore({ directory: options.cache, offline: options.offline === true });
       const at = Math.floor(Date.now() / 1000);
       const report = await preflight(options, readPolicy(options.policy).policy, store, at);
-      printResult(options, report, () => preflightText(report));
+      const text = (): string => preflightText(report);
+      await postPreflight(options, postedPolicy(report, options.attester === 'simulated'), text);
+      printResult(options, report, text);
       if (!report.ok) process.exitCode = 1;
     });
 }
