@@ -18,6 +18,7 @@ import { Sessions } from './pages/sessions.js';
 import { Tenants } from './pages/tenants.js';
 import { WebhookPage, Webhooks } from './pages/webhooks.js';
 import { NewJob, Review } from './pages/later.js';
+import { Printed } from './printed.js';
 import { Link, useRoute, type Route } from './router.js';
 import { SignIn } from './sign-in.js';
 import type { Role } from '#libs/wire';
@@ -123,7 +124,7 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
         <p class="brand">
           <strong>Veritrain</strong> <span class="note">console</span>
         </p>
-        <p class="who">
+        <p class="who no-print">
           <Link to="/you" class="note" current={place === 'you'}>
             {me.role} of {plain(me.tenant ?? 'every tenant')}
           </Link>
@@ -133,7 +134,7 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
         </p>
       </header>
       <div class="frame">
-        <nav aria-label="Pages">
+        <nav aria-label="Pages" class="no-print">
           <ul>
             {own.map((name) => (
               <li key={name}>
@@ -147,6 +148,7 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
         <main id="content" tabIndex={-1}>
           <Shortcuts />
           <Place me={me} place={reached.includes(place) ? place : ''} route={route} onOut={onOut} />
+          <Printed />
         </main>
       </div>
     </>

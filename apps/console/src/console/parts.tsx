@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { plain } from '../reviewer/text.js';
 import { problemOf, type Problem } from './api.js';
+import { ago, utcOf } from './figures.js';
 import type { Loaded } from './load.js';
 
 export function Head({
@@ -120,6 +121,15 @@ export function Act({ label, question, yes = label, act, isMain = false }: ActPr
       )}
       {problem !== undefined && <Fault problem={problem} />}
     </span>
+  );
+}
+
+/** How long ago; on paper when. */
+export function Ago({ at }: { readonly at: string }) {
+  return (
+    <time class="ago" dateTime={at} title={utcOf(at)} data-on-paper={utcOf(at)}>
+      {ago(at)}
+    </time>
   );
 }
 

@@ -1,9 +1,9 @@
 /** What policies of jobs said of a node's evidence: its firmware against floors, and what would be refused and why. */
 import { plain } from '../../reviewer/text.js';
 import { State } from '../../ui/state.js';
-import { ago, short } from '../figures.js';
+import { short } from '../figures.js';
 import { useLoad } from '../load.js';
-import { Shown } from '../parts.js';
+import { Ago, Shown } from '../parts.js';
 import type { Appraisal, AppraisalCheck } from '../types.js';
 
 const isFirmware = ({ code }: AppraisalCheck): boolean => /TCB|FIRMWARE|VBIOS|DRIVER|MICROCODE|COLLATERAL/.test(code);
@@ -37,7 +37,7 @@ function Newest({ appraisal }: { readonly appraisal: Appraisal }) {
   return (
     <section aria-labelledby="newest">
       <h2 id="newest">
-        Newest evidence, {ago(at)} <Tier of={appraisal} />
+        Newest evidence, <Ago at={at} /> <Tier of={appraisal} />
       </h2>
       <p class="note">
         Judged by the policy of one job, <code title={jobId}>{short(jobId)}</code>: another may demand more or less.
@@ -106,7 +106,7 @@ function Earlier({ all }: { readonly all: readonly Appraisal[] }) {
           <li key={`${one.leaseId} ${one.at}`}>
             <Tier of={one} />
             <span class="what">
-              {ago(one.at)}, job <code title={one.jobId}>{short(one.jobId)}</code>
+              <Ago at={one.at} />, job <code title={one.jobId}>{short(one.jobId)}</code>
               {one.renewal ? ', attested again' : ''}; its lease is {plain(one.lease)}
               {one.leaseCode !== null && (
                 <>

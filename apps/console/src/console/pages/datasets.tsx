@@ -2,11 +2,11 @@
 import { Digest } from '../../ui/copy.js';
 import { grouped } from '../../reviewer/text.js';
 import { tell } from '../api.js';
-import { ago, size } from '../figures.js';
+import { size } from '../figures.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';
-import { Act, Command, Head } from '../parts.js';
+import { Act, Ago, Command, Head } from '../parts.js';
 import type { Dataset, Page } from '../types.js';
 
 interface Props {
@@ -68,7 +68,7 @@ function Row({ of: { id, records, bytes, shards, uploaded, createdAt }, reload }
       <td class="number">{size(bytes)}</td>
       <td>{uploaded === shards ? 'all of it' : `${uploaded} of ${shards} shards`}</td>
       <td>
-        <time dateTime={createdAt}>{ago(createdAt)}</time>
+        <Ago at={createdAt} />
       </td>
       <td>
         <Act

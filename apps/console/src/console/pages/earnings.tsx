@@ -1,11 +1,11 @@
 /** What an operator's account was paid, job by job, as the control plane reads the chain. */
 import { Digest } from '../../ui/copy.js';
 import { ether, plain } from '../../reviewer/text.js';
-import { ago, short } from '../figures.js';
+import { short } from '../figures.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';
-import { Facts, Head } from '../parts.js';
+import { Ago, Facts, Head } from '../parts.js';
 import type { Earning, Me, Page } from '../types.js';
 import { words } from '../words.js';
 
@@ -76,7 +76,7 @@ function rowOf({ jobId, escrowState, priceWei, earnedWei, payments, updatedAt }:
         )}
       </td>
       <td>
-        <time dateTime={updatedAt}>{ago(updatedAt)}</time>
+        <Ago at={updatedAt} />
       </td>
     </tr>
   );

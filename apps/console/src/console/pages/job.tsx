@@ -2,11 +2,11 @@
 import { Digest } from '../../ui/copy.js';
 import { ether, plain } from '../../reviewer/text.js';
 import { tell } from '../api.js';
-import { ago, short, utcOf } from '../figures.js';
+import { short, utcOf } from '../figures.js';
 import { isAtWork, isEnd, JobState } from '../job-state.js';
 import { useStory } from '../live.js';
 import { useLoad } from '../load.js';
-import { Act, Facts, Head, Shown } from '../parts.js';
+import { Act, Ago, Facts, Head, Shown } from '../parts.js';
 import { Link } from '../router.js';
 import type { Escrow, Job, Me } from '../types.js';
 import { words } from '../words.js';
@@ -159,7 +159,9 @@ function About({ job }: { readonly job: Job }) {
           ...(isEnd(job.state)
             ? [['Ended', utcOf(job.updatedAt)] as const]
             : [['Must be committed by', utcOf(job.deadline)] as const]),
-          ...(job.attestedUntil === null ? [] : [['Attestation counts until', ago(job.attestedUntil)] as const]),
+          ...(job.attestedUntil === null
+            ? []
+            : [['Attestation counts until', <Ago at={job.attestedUntil} />] as const]),
         ]}
       />
     </section>

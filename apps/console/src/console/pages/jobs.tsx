@@ -1,13 +1,13 @@
 /** The jobs of a tenant, newest first, as they are now. */
 import { useMemo, useState } from 'preact/hooks';
 import { useFeed } from '../feed.js';
-import { ago, short } from '../figures.js';
+import { short } from '../figures.js';
 import { Choice, Field, Filters } from '../filters.js';
 import { jobStates, JobState, wordOf } from '../job-state.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';
-import { Command, Head } from '../parts.js';
+import { Ago, Command, Head } from '../parts.js';
 import { grouped, plain } from '../../reviewer/text.js';
 import { Link } from '../router.js';
 import type { Job, Me, Page } from '../types.js';
@@ -123,7 +123,7 @@ function Row({ job }: { readonly job: Job }) {
       <td>{job.assurance}</td>
       <td>{job.attestedUntil === null ? '–' : `until ${job.attestedUntil.slice(11, 16)} UTC`}</td>
       <td>
-        <time dateTime={job.createdAt}>{ago(job.createdAt)}</time>
+        <Ago at={job.createdAt} />
       </td>
     </tr>
   );

@@ -2,11 +2,10 @@
 import { ether, plain } from '../../reviewer/text.js';
 import { State } from '../../ui/state.js';
 import { tell } from '../api.js';
-import { ago } from '../figures.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';
-import { Act, Command, Head } from '../parts.js';
+import { Act, Ago, Command, Head } from '../parts.js';
 import { Link } from '../router.js';
 import type { Me, Node, Page } from '../types.js';
 import { words } from '../words.js';
@@ -53,7 +52,7 @@ function Row({ node }: { readonly node: Node }) {
       <td>{tcb === undefined ? 'not said' : plain(tcb)}</td>
       <td class="number">{priceMin === undefined ? '–' : ether(priceMin)}</td>
       <td>
-        <time dateTime={lastSeenAt}>{ago(lastSeenAt)}</time>
+        <Ago at={lastSeenAt} />
       </td>
     </tr>
   );
@@ -92,7 +91,7 @@ function None({ isOperator }: { readonly isOperator: boolean }) {
   return (
     <>
       <p>Look whether your machine is fit, then start its host agent with this key.</p>
-      <Command label="look at your machine" text="npx veritrain node preflight" />
+      <Command label="look at your machine" text="npx veritrain host preflight" />
     </>
   );
 }

@@ -7,7 +7,7 @@ import { ago, utcOf } from '../figures.js';
 import { jobStates, wordOf } from '../job-state.js';
 import { Table } from '../list.js';
 import { useLoad } from '../load.js';
-import { Act, Command, Empty, Fault, Head, Shown } from '../parts.js';
+import { Act, Ago, Command, Empty, Fault, Head, Shown } from '../parts.js';
 import { go, Link } from '../router.js';
 import type { Delivery, Webhook } from '../types.js';
 import { words } from '../words.js';
@@ -72,7 +72,7 @@ function Row({ of: { id, url, states, createdAt, disabledAt } }: { readonly of: 
       </th>
       <td>{states.length === 0 ? 'every change' : states.map(wordOf).join(', ')}</td>
       <td>
-        <time dateTime={createdAt}>{ago(createdAt)}</time>
+        <Ago at={createdAt} />
       </td>
       <td>
         <Remove id={id} />
