@@ -120,6 +120,25 @@ export interface Appraisal {
   readonly checks: readonly AppraisalCheck[];
 }
 
+export interface PreflightCheck {
+  readonly name: string;
+  readonly state: 'ok' | 'missing' | 'warning' | 'skipped';
+  readonly found: string;
+  readonly expected: string;
+  readonly action: string;
+}
+
+export interface Preflight {
+  readonly id: string;
+  readonly kind: 'host' | 'policy';
+  readonly simulated: boolean;
+  readonly at: string;
+  readonly policy: string | null;
+  readonly postedAt: string;
+  readonly postedBy: string;
+  readonly checks: readonly PreflightCheck[];
+}
+
 export interface Earning {
   readonly jobId: string;
   readonly state: string;

@@ -26,6 +26,7 @@ export const words = {
   noLog: 'This control plane uses no transparency log: nothing of its jobs is logged.',
   logProof: 'Save an entry with its proof, and verify both offline against the logs and witnesses that you trust.',
   sessions: 'A session ends after 30 minutes without use, and twelve hours after its beginning at the latest.',
+  preflight: 'A host that says it is fit has shown nothing: what a policy decides stands under its evidence.',
   noNodes: 'Jobs wait until then.',
 } as const;
 

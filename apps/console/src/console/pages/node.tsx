@@ -1,14 +1,15 @@
 /** One node: what it says of itself, and whether it is given jobs. */
 import { Digest } from '../../ui/copy.js';
 import { ether, plain } from '../../reviewer/text.js';
-import { ago, utcOf } from '../figures.js';
+import { utcOf } from '../figures.js';
 import { useLoad } from '../load.js';
-import { Facts, Head, Shown } from '../parts.js';
+import { Ago, Facts, Head, Shown } from '../parts.js';
 import { Link } from '../router.js';
 import type { Me, Node } from '../types.js';
 import { words } from '../words.js';
 import { AppraisalsOf } from './appraisals.js';
 import { NodeState, Scheduling } from './nodes.js';
+import { PreflightsOf } from './preflights.js';
 
 interface Props {
   readonly id: string;
@@ -37,6 +38,7 @@ export function NodePage({ id, me }: Props) {
             </Head>
             <About node={data} />
             {isWithin && <AppraisalsOf nodeId={id} />}
+            {isWithin && <PreflightsOf nodeId={id} />}
           </>
         )}
       </Shown>
@@ -58,7 +60,7 @@ function About({ node }: { readonly node: Node }) {
           ['Firmware', tcb === undefined ? 'not said' : plain(tcb)],
           ['Least price', priceMin === undefined ? 'not said' : ether(priceMin)],
           ['Release', plain(version)],
-          ['Last seen', `${ago(node.lastSeenAt)}, ${utcOf(node.lastSeenAt)}`],
+          ['Last seen', <Ago at={node.lastSeenAt} />],
           ['Known since', utcOf(node.createdAt)],
         ]}
       />
