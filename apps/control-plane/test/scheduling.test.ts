@@ -1,4 +1,5 @@
 /** Which node gets which job, and what clients, operators and administrators may change about it. */
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { AuditEntry } from '#libs/persistence';
@@ -49,8 +50,8 @@ async function submitWith(body: object): Promise<Fixture> {
   return job;
 }
 
-const ask = async (id: string, who: 'operator' | 'otherOperator' = 'operator') =>
-  (await test.send<{ job: { jobId: string } } | null>(pattern.leaseAcquire, { nodeId: id, waitMs: 0 }, who))?.job.jobId;
+const ask = async (id: string, who: 'operator' | 'otherOperator' = 'operator', waitMs = 0) =>
+  (await test.send<{ job: { jobId: string } } | null>(pattern.leaseAcquire, { nodeId: id, waitMs }, who))?.job.jobId;
 const command = (job: Fixture, what: string, who: KeyName = 'client', body: object = {}) =>
   test.as(who).post(`/v1/jobs/${job.jobId}/${what}`, body);
 const offer = async (name: string, changes: object): Promise<string> => {
@@ -130,6 +131,16 @@ describe('a job goes only to a node that', () => {
     expect(await register(test)).toBe(nodeId);
     expect(await ask(nodeId)).toBeUndefined();
     await test.as('admin').post(`/v1/nodes/${nodeId}/ready`, {}).expect(200);
+    expect(await ask(nodeId)).toBe(job.jobId);
+  });
+
+  it('gets no job for a question that stood when it was cordoned', async () => {
+    const standing = ask(nodeId, 'operator', 2000);
+    await setTimeout(300);
+    await test.as('operator').post(`/v1/nodes/${nodeId}/cordon`, {}).expect(200);
+    const job = await submitFunded(test);
+    expect(await standing).toBeUndefined();
+    await test.as('operator').post(`/v1/nodes/${nodeId}/ready`, {}).expect(200);
     expect(await ask(nodeId)).toBe(job.jobId);
   });
 });

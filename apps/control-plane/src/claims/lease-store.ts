@@ -1,7 +1,7 @@
 /** Who may act for a job: leases, their fencing numbers and their ends. */
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, In, type EntityManager } from 'typeorm';
 import { Job, Lease, type LeaseState, NodeRecord } from '#libs/persistence';
 import type { LeaseRef } from '#libs/wire';
 import type { Cause } from '../core/audit/audit-log.js';
@@ -69,18 +69,26 @@ export class LeaseStore {
     const granted = await this.database.transaction(async (manager) => {
       const jobs = await this.queue.next(manager, node, this.clock.now(), busy, askers.length);
       if (jobs.length === 0) return [];
-      const grants = jobs.map((job, index) => ({ job, lease: this.newLease(askers[index]!, job) }));
-      const steps = grants.map(({ job, lease }, index) => {
-        const changes = { fence: lease.fence, leaseId: lease.id };
-        return this.journal.step(job, 'lease', actor(askers[index]!.principal), changes);
+      const taking = await stillReady(manager, askers);
+      const grants = taking.slice(0, jobs.length).map((asker, index) => {
+        const job = jobs[index]!;
+        return { asker, job, lease: this.newLease(asker, job) };
       });
-      await this.queue.assign(manager, jobs);
+      const steps = grants.map(({ asker, job, lease }) => {
+        const changes = { fence: lease.fence, leaseId: lease.id };
+        return this.journal.step(job, 'lease', actor(asker.principal), changes);
+      });
+      if (grants.length === 0) return [];
+      await this.queue.assign(
+        manager,
+        grants.map(({ job }) => job),
+      );
       await manager.insert(Lease, [...grants.map(({ lease }) => lease)]);
       await this.journal.tell(manager, steps);
       return grants;
     });
     if (granted.length > 0) this.relay.kick();
-    return askers.map((_, index) => granted[index] ?? null);
+    return askers.map((asker) => granted.find((grant) => grant.asker === asker) ?? null);
   }
 
   /**
@@ -161,6 +169,13 @@ export class LeaseStore {
       endCode: null,
     });
   }
+}
+
+/** Of nodes whose question stands: one may have been cordoned or drained since it asked. */
+async function stillReady(manager: EntityManager, askers: readonly WaitingNode[]): Promise<readonly WaitingNode[]> {
+  const where = { id: In([...new Set(askers.map(({ node }) => node.id))]), state: 'ready' as const };
+  const ready = new Set((await manager.find(NodeRecord, { select: { id: true }, where })).map(({ id }) => id));
+  return askers.filter(({ node }) => ready.has(node.id));
 }
 
 export function actor(principal: Principal): Pick<Cause, 'actor' | 'tenant'> {
