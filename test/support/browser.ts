@@ -1,6 +1,7 @@
 /** A page of this project outside Node: bundled as for a site, run in headless Chromium (CHROMIUM names another path). */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { chromium } from 'playwright-core';
 
@@ -25,6 +26,21 @@ export function browserBundle(entry: string): string {
     entryPoints: [entry],
   });
   return built.outputFiles[0]!.text;
+}
+
+/** Of a script with all that these doors export, minified. */
+export function gzippedBytes(...doors: readonly string[]): number {
+  const contents = doors.map((door) => `export * from '${door}';`).join('\n');
+  const built = buildSync({
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    conditions: ['source'],
+    write: false,
+    stdin: { contents, resolveDir: process.cwd(), loader: 'ts' },
+  });
+  return gzipSync(built.outputFiles[0]!.contents, { level: 9 }).length;
 }
 
 /** Calls a global function of the script in a page that a server gave. @returns what it returns */
