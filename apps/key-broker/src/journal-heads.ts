@@ -16,7 +16,7 @@ export interface JournalHeads {
   compare(at: number): Promise<void>;
   /** @throws CollateralError BROKER_JOURNAL_CUT once the comparison found it cut */
   check(): void;
-  /** Logs the ends of sessions. @throws CodedError BROKER_JOURNAL, LOG_* */
+  /** Logs the ends of sessions. @throws CodedError BROKER_JOURNAL, LOG_*: once for what the log refuses for good */
   logEnds(at: number): Promise<void>;
   /** Logs the journal as it is, unless nothing was written since the newest head. @throws as `logEnds` */
   logHead(at: number): Promise<void>;
@@ -64,8 +64,11 @@ export function openJournalHeads(journal: Journal, own: OwnEntries, dataKey: Dat
     },
     logEnds: (at) => logEnds(journal, own, { dataKey, settled }, at),
     logHead: async (at) => {
-      await logEnds(journal, own, { dataKey, settled }, at);
-      await logHead(journal, own, at);
+      try {
+        await logEnds(journal, own, { dataKey, settled }, at);
+      } finally {
+        await logHead(journal, own, at);
+      }
     },
   };
 }
@@ -111,6 +114,7 @@ async function logEnds(journal: Journal, own: OwnEntries, { dataKey, settled }: 
     const shown = { salt: to0x(opening.salt), body: toBase64(opening.body) };
     journal.append({ at, decision: 'logging', kind: 'session-end', session, entry: toBase64(entry), ...shown });
   }
+  const refused: Rejection[] = [];
   for (const [leaf, entry] of [...journal.logged.ends]) {
     if (settled.has(leaf)) continue;
     try {
@@ -118,9 +122,11 @@ async function logEnds(journal: Journal, own: OwnEntries, { dataKey, settled }: 
     } catch (error) {
       // One that the log refuses it refuses for good: the line in the journal is all that is left of it.
       if (!(error instanceof Rejection)) throw error;
+      refused.push(error);
     }
     settled.add(leaf);
   }
+  if (refused[0] !== undefined) throw refused[0];
 }
 
 async function logHead(journal: Journal, own: OwnEntries, at: number): Promise<void> {

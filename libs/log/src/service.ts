@@ -108,9 +108,8 @@ export class LogService {
     if (this.#stopped !== null) throw this.#stopped;
     const { kid, kind, issuer } = parseEntry(entry);
     const known = this.options.issuers.find((one) => Buffer.compare(one.publicKey, kid) === 0);
-    if (known === undefined || known.name !== issuer || !known.kinds.includes(kind)) {
-      throw entryFault('LOG_ISSUER', 'an issuer and kind that this log takes', `${kind} by ${issuer}, ${toHex(kid)}`);
-    }
+    if (known === undefined || known.name !== issuer) throw issuerFault('a key and name that this log lists', entry);
+    if (!known.kinds.includes(kind)) throw issuerFault(`one of ${known.kinds.join(', ')} by this key`, entry);
     const { at } = await verifyEntry(entry, known.publicKey);
     this.#take(known);
     const leaf = leafHash(entry);
@@ -235,6 +234,14 @@ export class LogService {
       if (set.length > 0) return;
     }
   }
+}
+
+function issuerFault(expected: string, entry: Uint8Array): Rejection {
+  const { kind, issuer, kid } = parseEntry(entry);
+  return new Rejection('LOG_ISSUER', {
+    ...{ expected, got: `${kind} by ${issuer}, ${toHex(kid)}`, rule: 'apps/log/README.md' },
+    action: `whoever runs the log adds the key, or the kind ${kind}, to "issuers" of its settings`,
+  });
 }
 
 function entryFault(code: string, expected: string, got: string): Rejection {
