@@ -18,6 +18,7 @@ import { LogOutbox1763830000000 } from './1763830000000-log-outbox.js';
 import { TenantLimits1763840000000 } from './1763840000000-tenant-limits.js';
 import { KeyScopes1763845000000 } from './1763845000000-key-scopes.js';
 import { NodePreflights1763850000000 } from './1763850000000-node-preflights.js';
+import { ProverKeys1763855000000 } from './1763855000000-prover-keys.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -38,4 +39,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   TenantLimits1763840000000,
   KeyScopes1763845000000,
   NodePreflights1763850000000,
+  ProverKeys1763855000000,
 ];

@@ -249,6 +249,13 @@ CREATE TABLE "outbox" (
   "topic" text NOT NULL
 );
 
+CREATE TABLE "prover_key" (
+  "created_at" timestamp with time zone NOT NULL,
+  "digest" text NOT NULL,
+  "job_id" text NOT NULL,
+  "logged" jsonb NOT NULL
+);
+
 CREATE TABLE "receipt" (
   "created_at" timestamp with time zone NOT NULL,
   "fence" integer NOT NULL,
@@ -403,6 +410,7 @@ ALTER TABLE node ADD CONSTRAINT "PK_8c8caf5f29d25264abe9eaf94dd" PRIMARY KEY (id
 ALTER TABLE node_preflight ADD CONSTRAINT "FK_node_preflight_node" FOREIGN KEY (node_id) REFERENCES node(id);
 ALTER TABLE node_preflight ADD CONSTRAINT "PK_node_preflight" PRIMARY KEY (id);
 ALTER TABLE outbox ADD CONSTRAINT "PK_340ab539f309f03bdaa14aa7649" PRIMARY KEY (id);
+ALTER TABLE prover_key ADD CONSTRAINT "PK_prover_key" PRIMARY KEY (job_id, digest);
 ALTER TABLE receipt ADD CONSTRAINT "FK_499451cd25be9e420e22716b080" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE receipt ADD CONSTRAINT "PK_bfa132c2264df5b090eeb32648d" PRIMARY KEY (job_id, step_from);
 ALTER TABLE renewal ADD CONSTRAINT "FK_8f3307357a7bf612d97a7c64582" FOREIGN KEY (lease_id) REFERENCES lease(id);

@@ -15,6 +15,7 @@ import {
   parseJobSpec,
   proverRequestDigest,
   releaseDigest,
+  type BundledEntry,
   type JobSpec,
   type Release,
   type Terms,
@@ -50,6 +51,8 @@ interface EntrustedKey {
    */
   readonly release: Release;
   readonly releaseSignature: Uint8Array;
+  /** What the log has of it, where the data owner demands a log. */
+  readonly logged?: readonly BundledEntry[];
 }
 
 interface ProverReleaseParts {
@@ -98,8 +101,9 @@ export async function releaseToProver(
     // Others may have been given rows meanwhile.
     const checkAgain = (): void => void admit(journal, spec, jobId, terms);
     const more = { prover: to0x(account), openings };
-    await logAndRecord(journal, config, at, { datasetId, jobId, more, checkAgain, ...(enter && { enter }) });
-    return { sealedKey, ...start };
+    const about = { datasetId, jobId, more, checkAgain, ...(enter && { enter }) };
+    const logged = await logAndRecord(journal, config, at, about);
+    return { sealedKey, ...start, ...(logged && { logged }) };
   });
 }
 
@@ -131,7 +135,7 @@ interface Start extends Pick<Release, 'nonce' | 'evidence' | 'grantedAt' | 'notA
 function startOf(
   config: BrokerConfig,
   { spec, terms, account, sealedKey, ...rest }: Start,
-): Omit<EntrustedKey, 'sealedKey'> {
+): Pick<EntrustedKey, 'release' | 'releaseSignature'> {
   const { chainId, contract } = config.settlement;
   const release: Release = {
     ...rest,

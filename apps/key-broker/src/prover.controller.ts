@@ -7,6 +7,7 @@ import { accountOf } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { PARTS, type Parts } from './parts.js';
 import { releaseToProver } from './prover-release.js';
+import { loggedJson } from './release-log.js';
 import { hexBytes, jobFields, shaped } from './request.js';
 
 const ProverReleaseBody = z.strictObject({
@@ -24,12 +25,13 @@ export class ProverController {
   @HttpCode(200)
   async release(@Body() body: unknown): Promise<object> {
     const request = shaped(ProverReleaseBody, body);
-    const { sealedKey, release, releaseSignature } = await this.parts.observer.decided(
+    const { sealedKey, release, releaseSignature, logged } = await this.parts.observer.decided(
       'prover-release',
       () => releaseToProver(this.parts, request, now()),
       ({ release: { job, provider, notAfter } }) => ({ job: to0x(job), provider: to0x(provider), notAfter }),
     );
     const signed = { release: statement(release), releaseSignature: to0x(releaseSignature) };
-    return { account: to0x(accountOf(this.parts.config)), sealedKey: toBase64(sealedKey), ...signed };
+    const shown = { ...signed, ...(logged && { logged: loggedJson(logged) }) };
+    return { account: to0x(accountOf(this.parts.config)), sealedKey: toBase64(sealedKey), ...shown };
   }
 }

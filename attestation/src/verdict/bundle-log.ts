@@ -2,7 +2,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { weakestTier } from '../appraisal/appraise.js';
 import { recoverAddress } from '../base/address.js';
-import { equalBytes, toHex } from '../base/bytes.js';
+import { equalBytes, isZero, toHex } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import type { CheckBook, Tier } from '../check/checks.js';
 import {
@@ -327,28 +327,36 @@ function checkReleases(
   const wanted = bundle.sessions.flatMap(({ evidence, grant: { grant, notAfter } }, session) =>
     grant === null ? [] : [{ session, evidence: sha256(evidence), grant, notAfter }],
   );
-  if (wanted.length === 0 && releases.length === 0) {
+  const isProved = bundle.sessions.length === 0;
+  if (wanted.length === 0 && releases.length === 0 && !(isProved && trust !== undefined)) {
     book.drop('LOG_RELEASES');
     return;
   }
   const bundles = ofKind(entries, 'job-bundle');
+  const early = releases.filter(
+    (entry) =>
+      equalBytes(entry.body.dataset, spec.dataset.id) && bundles.every((later) => isLoggedBefore(entry, later)),
+  );
+  const toProvers = early.filter(({ body }) => isZero(body.keys)).length;
   const isOf = (entry: (typeof releases)[number], one: (typeof wanted)[number]): boolean =>
-    bundles.every((later) => isLoggedBefore(entry, later)) &&
-    equalBytes(entry.body.dataset, spec.dataset.id) &&
     equalBytes(entry.body.keys, keysDigest(sessions[one.session]!.binding)) &&
     equalBytes(entry.body.evidence, one.evidence) &&
     equalBytes(entry.body.grant, one.grant) &&
     entry.body.notAfter === one.notAfter;
   const stranger = releases.find((entry) => !isOfBroker(entry, ofKind(entries, 'issuer')));
-  const bare = wanted.find((one) => !releases.some((entry) => isOf(entry, one)));
+  const bare = wanted.find((one) => !early.some((entry) => isOf(entry, one)));
+  const unlogged = trust === undefined ? 'warned' : 'refused';
   if (stranger !== undefined) {
     const got = `entry ${stranger.proof.index} by ${stranger.issuer}, key ${toHex(stranger.kid)}`;
     book.settle('LOG_RELEASES', 'forged', got, 'a key that the key broker of the terms signed for');
   } else if (bare !== undefined) {
     const got = `session ${bare.session}: none before the bundle`;
-    book.settle('LOG_RELEASES', trust === undefined ? 'warned' : 'refused', got);
+    book.settle('LOG_RELEASES', unlogged, got);
+  } else if (isProved && toProvers === 0) {
+    book.settle('LOG_RELEASES', unlogged, 'none to a node without a TEE before the bundle');
   } else {
-    book.settle('LOG_RELEASES', 'met', `${wanted.length} of ${wanted.length}, by ${releases[0]!.issuer}`);
+    const provers = toProvers === 0 ? '' : ` to sessions, ${toProvers} to nodes without a TEE`;
+    book.settle('LOG_RELEASES', 'met', `${wanted.length} of ${wanted.length}${provers}, by ${releases[0]!.issuer}`);
   }
 }
 

@@ -43,7 +43,7 @@ export const logRules = {
   LOG_RELEASES: {
     claim: 'storage-opaque',
     expected: 'a log entry of every release of the data key that the bundle shows, by the key broker of the terms',
-    rule: 'Every release to a session has a key-release entry that opens to it, logged before the bundle, by a key that the account of the terms’ key broker signed for.',
+    rule: 'Every release to a session, and without sessions one to a node without a TEE, has a key-release entry that opens to it, logged before the bundle, by a key that the account of the terms’ key broker signed for.',
     source,
     action: 'ask the data owner whether its key broker logs what it releases',
   },

@@ -82,7 +82,7 @@ interface ProverRequest {
   readonly signature: Uint8Array;
 }
 
-export type ProverRelease = Pick<BrokerRelease, 'account' | 'sealedKey' | 'release' | 'releaseSignature'>;
+export type ProverRelease = Pick<BrokerRelease, 'account' | 'sealedKey' | 'release' | 'releaseSignature' | 'logged'>;
 
 interface Availability {
   /** Over availabilityDigest, 65 bytes. */
@@ -130,8 +130,9 @@ const leaseStruct = z.object({ ...named, nonce: hex(32), grantedAt: seconds });
 const releaseStruct = leaseStruct.extend({ provider: hex(20), dataset: hex(32), key: hex(20), grant: hex(32) });
 const appraisalStruct = z.object({ ...named, provider: hex(20), key: hex(20) });
 
-const ProverAnswer = z.object({ account, sealedKey: base64, release: releaseStruct, releaseSignature: hex(65) });
-const ReleaseAnswer = ProverAnswer.extend({ ...verdictFields, logged: logged.optional() });
+const given = { account, sealedKey: base64, release: releaseStruct, releaseSignature: hex(65) };
+const ProverAnswer = z.object({ ...given, logged: logged.optional() });
+const ReleaseAnswer = ProverAnswer.extend(verdictFields);
 const RenewalAnswer = z.object({ ...verdictFields, lease: leaseStruct, leaseSignature: hex(65) });
 const AppraisalAnswer = z.object({ ...verdictFields, appraisal: appraisalStruct, appraisalSignature: hex(65) });
 const storedAnswer = (chunks: number) => {

@@ -5,7 +5,7 @@ import { ConsoleSession } from './entities/console-session.js';
 import { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 import { Dataset, DatasetShard } from './entities/dataset.js';
 import { DeadLetter } from './entities/dead-letter.js';
-import { EndorsementSet, KeyRelease, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
+import { EndorsementSet, KeyRelease, ProverKey, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
 import { Idempotency } from './entities/idempotency.js';
 import { Job } from './entities/job.js';
 import { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journal.js';
@@ -33,6 +33,7 @@ export const entities = [
   Verdict,
   EndorsementSet,
   KeyRelease,
+  ProverKey,
   Renewal,
   Receipt,
   Checkpoint,

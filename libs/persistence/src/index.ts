@@ -8,7 +8,7 @@ export { ConsoleSession } from './entities/console-session.js';
 export { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 export { Dataset, DatasetShard } from './entities/dataset.js';
 export { DeadLetter } from './entities/dead-letter.js';
-export { EndorsementSet, KeyRelease, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
+export { EndorsementSet, KeyRelease, ProverKey, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
 export { Idempotency } from './entities/idempotency.js';
 export { Job } from './entities/job.js';
 export { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journal.js';

@@ -33,6 +33,7 @@ export {
   LeaseRestore,
   LeaseRestored,
   LeaseRunning,
+  LoggedEntries,
   ResumePoint,
   SignedStatement,
   type AppraisalAnswer,

@@ -1,9 +1,10 @@
 /** Member `log` of a bundle: what was logged of a job, in the order of the log, and the paths between its checkpoints. */
-import { fromBase64, fromHex, Rejection } from '#attestation/base';
+import { equalBytes, fromBase64, fromHex, Rejection } from '#attestation/base';
 import {
   checkConsistency,
   isLoggedBefore,
   leafHash,
+  openEntry,
   parseEntry,
   parseLogProof,
   verifyEntry,
@@ -14,7 +15,7 @@ import {
   type SignedCheckpoint,
   type TrustPolicy,
 } from '#attestation/log';
-import type { BundledEntry, BundledLog } from '#attestation/records';
+import { escrowIdOf, type BundledEntry, type BundledLog, type JobSpec, type Terms } from '#attestation/records';
 import type { LogOutboxEntry } from '#libs/persistence';
 import type { KeyReleased } from '#libs/wire';
 
@@ -37,6 +38,27 @@ export function ownEntry({ entry, salt, body, proof }: LogOutboxEntry): BundledE
 export function reportedEntry({ entry, opening, proof }: NonNullable<KeyReleased['logged']>[number]): BundledEntry {
   const opened = opening && { salt: fromHex(opening.salt), body: fromBase64(opening.body) };
   return { entry: fromBase64(entry), opening: opened, proof };
+}
+
+/** What nodes report may be of another job, policy or broker, and would turn the verdict on this one's bundle. */
+export function isOfJob(
+  { entry, opening }: BundledEntry,
+  { spec, terms }: { readonly spec: JobSpec; readonly terms: Terms },
+): boolean {
+  try {
+    const read = parseEntry(entry);
+    if (read.class === 'sealed') {
+      if (read.kind !== 'key-release' || opening === null) return false;
+      return equalBytes(openEntry(read, 'key-release', opening).job, escrowIdOf(terms));
+    }
+    if (read.kind === 'policy') return equalBytes((read.body as EntryBody<'policy'>).digest, spec.policyDigest);
+    if (read.kind !== 'issuer') return false;
+    const { account } = read.body as EntryBody<'issuer'>;
+    return account !== null && equalBytes(account.address, terms.keyBroker);
+  } catch (error) {
+    if (error instanceof Rejection) return false;
+    throw error;
+  }
 }
 
 const imagesMost = 4;

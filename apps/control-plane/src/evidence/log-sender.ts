@@ -11,8 +11,9 @@ import { CodedError, CollateralError, fromHex, to0x } from '#attestation/base';
 import { makePublicEntry, makeSealedEntry, type EntryBody, type EntryIssuer, type SealedKind } from '#attestation/log';
 import { bundleDigest, encodeBundledLog } from '#attestation/records';
 import { fetchConsistency, submitEntry } from '#libs/log';
-import { Job, KeyRelease, LogOutboxEntry, Worker } from '#libs/persistence';
+import { Job, KeyRelease, LogOutboxEntry, ProverKey, Worker } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
+import type { LoggedEntries } from '#libs/wire';
 import type { Config } from '../core/config/config.js';
 import type { LogConfig } from '../core/config/log.js';
 import { CONFIG, LOGGER } from '../core/config/tokens.js';
@@ -20,7 +21,7 @@ import { Clock } from '../core/timing/clock.js';
 import { Periodic } from '../core/timing/periodic.js';
 import { openJob } from '../jobs/open-job.js';
 import { BundleAssembly } from './bundle-assembly.js';
-import { imagesOf, memberOf, ownEntry, reportedEntry } from './log-member.js';
+import { imagesOf, isOfJob, memberOf, ownEntry, reportedEntry } from './log-member.js';
 import type { StoredRelease } from './release-check.js';
 
 const pollMilliseconds = 500;
@@ -206,7 +207,8 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     const own = [...policies, ...bundles].flatMap((row) => ownEntry(row) ?? []);
     const bundle = await this.assembly.present(job);
     const shown = imagesOf(images(), bundle?.sessions.map(({ evidence }) => evidence) ?? []);
-    const entries = [...own, ...shown, ...[...open, ...releases].map(reportedEntry)];
+    const reported = [...open, ...releases].map(reportedEntry).filter((one) => isOfJob(one, openJob(job)));
+    const entries = [...own, ...shown, ...reported];
     const consistencyOf = (origin: string, from: number, to: number): Promise<Uint8Array[]> =>
       fetchConsistency(policy.logs.find(({ key }) => key.name === origin)?.url ?? url, from, to);
     return Buffer.from(encodeBundledLog(await memberOf(entries, watchKeyOf(jobId), policy, consistencyOf)));
@@ -225,7 +227,9 @@ const isPolicy = ({ kind }: LogOutboxEntry): boolean => kind === 'policy';
 /** What key brokers logged of the job's releases. */
 async function releasesOf(manager: EntityManager, jobId: string) {
   const rows = [...(await manager.findBy(KeyRelease, { jobId })), ...(await manager.findBy(Worker, { jobId }))];
-  const logged = rows.flatMap(({ release }) => (release as unknown as StoredRelease | null)?.logged ?? []);
+  const ofSessions = rows.flatMap(({ release }) => (release as unknown as StoredRelease | null)?.logged ?? []);
+  const ofProvers = (await manager.findBy(ProverKey, { jobId })).flatMap((row) => row.logged as LoggedEntries);
+  const logged = [...ofSessions, ...ofProvers];
   return [...new Map(logged.map((one) => [one.entry, one])).values()];
 }
 

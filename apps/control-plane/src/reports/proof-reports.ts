@@ -10,10 +10,12 @@ import type { Principal } from '../core/auth/principal.js';
 import { PROOF_VERIFIER } from '../core/config/tokens.js';
 import { BlobStore } from '../core/objects/blob-store.js';
 import { refusal } from '../core/problem/codes.js';
+import { Clock } from '../core/timing/clock.js';
 import { openJob } from '../jobs/open-job.js';
 import { proofClaims } from '../claims/claim-kinds.js';
 import { ClaimStore } from '../claims/claim-store.js';
 import { requireBlob } from '../data/own-blob.js';
+import { keepProverKey } from '../evidence/prover-keys.js';
 
 const { rule } = proofClaims;
 /** One proof with its head; a segment's proof is some hundred kilobytes. */
@@ -24,6 +26,7 @@ export class ProofReports {
   constructor(
     private readonly claims: ClaimStore,
     private readonly blobs: BlobStore,
+    private readonly clock: Clock,
     @Inject(PROOF_VERIFIER) private readonly verify: ProofVerifier,
   ) {}
 
@@ -38,6 +41,7 @@ export class ProofReports {
     if (await this.claims.isTold(proofClaims, principal, message, { blob, document })) return {};
     const { job, claimed } = await this.claims.hold(proofClaims, principal, message, async (manager, held) => {
       await requireBlob(manager, principal, blob);
+      await keepProverKey(manager, held.id, message.logged, this.clock.now());
       return { job: held, claimed: await claimedStatement(manager, held, index) };
     });
     const shown = this.verify(openJob(job), index, { bytes: await this.read(blob), document }).statement;

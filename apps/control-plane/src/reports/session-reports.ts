@@ -5,6 +5,7 @@ import type {
   Acknowledged,
   AppraisalAnswer,
   LeaseAttested,
+  LeaseEntrusted,
   LeaseEvaluation,
   LeaseFail,
   LeaseKeyed,
@@ -17,6 +18,7 @@ import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
 import { jobTopic, Signals } from '../core/timing/signals.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { keepProverKey } from '../evidence/prover-keys.js';
 import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
@@ -73,10 +75,13 @@ export class SessionReports {
   }
 
   /** Without a TEE there is nothing to appraise: the steps of the job are proved instead. @throws Rejection JOB_ASSURANCE */
-  async entrusted(principal: Principal, message: LeaseRef): Promise<Acknowledged> {
+  async entrusted(principal: Principal, message: LeaseEntrusted): Promise<Acknowledged> {
     return this.advance(principal, message, 'entrust', async ({ manager, job, lease }) => {
       const { capabilities } = await manager.findOneByOrFail(NodeRecord, { id: lease.nodeId });
-      if (job.assurance !== 'tee' && capabilities['tee'] === 'none') return { attestedUntil: null };
+      if (job.assurance !== 'tee' && capabilities['tee'] === 'none') {
+        await keepProverKey(manager, job.id, message.logged, this.clock.now());
+        return { attestedUntil: null };
+      }
       throw refusal('JOB_ASSURANCE', {
         expected: 'a job whose steps are proved, at a node without a TEE',
         got: `assurance ${job.assurance} at a node with ${String(capabilities['tee'])}`,

@@ -48,9 +48,9 @@ export async function handOverLeft(parts: NodeParts, stop: AbortSignal): Promise
 
 type DeliveryParts = Pick<NodeParts, 'controlPlane' | 'kept' | 'store'>;
 
-export async function tellProof({ claim, bundle, document }: KeptProof, parts: DeliveryParts): Promise<void> {
+export async function tellProof({ claim, bundle, document, logged }: KeptProof, parts: DeliveryParts): Promise<void> {
   const blob = await parts.store.putBlob(bundle);
-  await parts.controlPlane.send(pattern.proofDeliver, { ...claim, blob, document });
+  await parts.controlPlane.send(pattern.proofDeliver, { ...claim, blob, document, ...(logged && { logged }) });
   parts.kept.markTold(claim.jobId, claim.index);
 }
 

@@ -1,5 +1,5 @@
 /** The one computing process of a node: kept from segment to segment of a job, replaced when another job comes. */
-import type { CipherStore } from '#libs/node';
+import type { CipherStore, ProverRelease } from '#libs/node';
 import type { Limits } from '../compute/job.js';
 import { openCompute, type Compute } from './compute.js';
 import { entrust, inputOf, type EntrustedJob, type OfferedJob } from './offered-job.js';
@@ -8,6 +8,8 @@ import type { ProverSettings } from './settings.js';
 export interface JobProcess {
   /** The process that holds this job with its data; asks for key and shards where there is none. */
   at(offer: OfferedJob, settings: ProverSettings, store: CipherStore, job?: EntrustedJob): Promise<Compute>;
+  /** What was logged of the key that it holds. */
+  logged(): ProverRelease['logged'];
   /** Ends the process, whatever it does. */
   clear(): void;
 }
@@ -15,6 +17,7 @@ export interface JobProcess {
 export function createJobProcess({ threads, memoryMiB, groth16Keys }: Limits): JobProcess {
   const limits = { threads, memoryMiB, groth16Keys };
   let current: Compute | null = null;
+  let logged: ProverRelease['logged'];
   const clear = (): void => {
     current?.kill();
     current = null;
@@ -23,10 +26,13 @@ export function createJobProcess({ threads, memoryMiB, groth16Keys }: Limits): J
     async at(offer, settings, store, job) {
       if (current?.jobId === offer.jobId && current.isAlive()) return current;
       clear();
-      const input = await inputOf(job ?? (await entrust(offer, settings)), store, settings.hostRoot);
+      const entrusted = job ?? (await entrust(offer, settings));
+      ({ logged } = entrusted.release);
+      const input = await inputOf(entrusted, store, settings.hostRoot);
       current = await openCompute(offer.jobId, input, limits);
       return current;
     },
+    logged: () => logged,
     clear,
   };
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fromHex, Rejection, to0x } from '#attestation/base';
 import { decodeTerms } from '#attestation/records';
 import { writeWhole } from '#libs/node';
-import type { LeaseDeliver, ProofRef } from '#libs/wire';
+import type { LeaseDeliver, LoggedEntries, ProofRef } from '#libs/wire';
 import type { Proved } from '../compute/system.js';
 
 /** A run and the lease that it was made under, as the control plane is told. */
@@ -17,6 +17,8 @@ export type KeptDelivery = Omit<LeaseDeliver, 'auth'>;
 export interface KeptProof extends Proved {
   /** Under which it was made. */
   readonly claim: ProofRef;
+  /** Of the key that it was made with. */
+  readonly logged?: LoggedEntries | undefined;
 }
 
 export interface KeptJob {
@@ -107,9 +109,10 @@ export function openKeptJobs(folder: string): KeptJobs {
       write(jobId, 'stopped', '');
       write(jobId, 'borders', borders.map((border) => to0x(border)).join('\n'));
     },
-    keepProof({ claim, bundle, document }) {
+    keepProof({ claim, bundle, document, logged }) {
       const { jobId, index } = claim;
       write(jobId, `proof-${index}.claim`, JSON.stringify(claim));
+      if (logged !== undefined) write(jobId, `proof-${index}.logged`, JSON.stringify(logged));
       write(jobId, `proof-${index}.json`, document);
       write(jobId, `proof-${index}.bundle`, bundle);
     },
@@ -118,7 +121,9 @@ export function openKeptJobs(folder: string): KeptJobs {
       if (!existsSync(path(jobId, `proof-${index}.bundle`))) return null;
       const text = (name: string): string => Buffer.from(read(jobId, name)).toString('utf8');
       const claim = JSON.parse(text(`proof-${index}.claim`)) as ProofRef;
-      return { claim, bundle: read(jobId, `proof-${index}.bundle`), document: text(`proof-${index}.json`) };
+      const isLogged = existsSync(path(jobId, `proof-${index}.logged`));
+      const logged = isLogged ? (JSON.parse(text(`proof-${index}.logged`)) as LoggedEntries) : undefined;
+      return { claim, bundle: read(jobId, `proof-${index}.bundle`), document: text(`proof-${index}.json`), logged };
     },
     remove: (jobId) => rmSync(path(jobId, ''), { recursive: true, force: true }),
     layAside: () => names().flatMap((name) => layAside(path(name, ''))),

@@ -2,8 +2,8 @@
 import { encodeTerms } from '#attestation/records';
 import { failureOf, note, parseProofHeld } from '#libs/node';
 import { pattern, type ProofPhase, type ProofTask } from '#libs/wire';
-import type { Proved } from '../compute/system.js';
 import { tellProof } from './deliveries.js';
+import type { KeptProof } from './kept-jobs.js';
 import { readOffer } from './offered-job.js';
 import type { NodeParts } from './parts.js';
 
@@ -42,12 +42,13 @@ async function work(task: ProofTask, ref: Ref, parts: NodeParts, enter: (phase: 
   const offer = readOffer(job, settings);
   const { jobId } = offer;
   enter('load');
-  let proved: Proved | null = kept.proof(jobId, index);
+  let proved: Omit<KeptProof, 'claim'> | null = kept.proof(jobId, index);
   if (proved === null) {
     const compute = await jobProcess.at(offer, settings, store);
     const checkpoint = task.checkpoint === null ? null : await store.getBlob(task.checkpoint);
     const statement = new Uint8Array(Buffer.from(task.statement, 'base64'));
-    proved = await compute.prove({ index, statement, checkpoint }, enter);
+    const made = await compute.prove({ index, statement, checkpoint }, enter);
+    proved = { ...made, logged: jobProcess.logged() };
     kept.open(jobId, offer.specBytes, encodeTerms(offer.terms));
   }
   const proof = { ...proved, claim: ref };

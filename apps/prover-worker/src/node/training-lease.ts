@@ -42,7 +42,8 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
   const offer = readOffer(job, settings);
   checkTerms(offer, escrow.account, settings.escrow);
   const entrusted = await entrust(offer, settings, stop);
-  await controlPlane.send(pattern.leaseEntrusted, lease);
+  const { logged } = entrusted.release;
+  await controlPlane.send(pattern.leaseEntrusted, { ...lease, ...(logged && { logged }) });
   watch.event('keyed', { job: job.jobId });
   const compute = await jobProcess.at(offer, settings, store, entrusted);
   kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));

@@ -121,6 +121,23 @@ export class WorkerRenewal extends RenewalColumns {
   jobId: string;
 }
 
+/** What a key broker logged before it gave the data key to a node without a TEE, as that node told it. */
+@Entity('prover_key')
+export class ProverKey {
+  @PrimaryColumn({ type: 'text' })
+  jobId: string;
+
+  /** SHA-256 of the entries: provers tell them with every proof. */
+  @PrimaryColumn({ type: 'text' })
+  digest: string;
+
+  @Column({ type: 'jsonb' })
+  logged: Record<string, unknown>[];
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+}
+
 /** The public part of a key release, and the broker's attestation result. */
 @Entity('key_release')
 export class KeyRelease {

@@ -118,6 +118,10 @@ const LoggedEntry = z.object({
   proof: z.string().max(logProofCharactersMax),
 });
 
+/** What the broker logged before it released a key, and what says that it may: attestation/LOG.md §4. */
+export const LoggedEntries = z.array(LoggedEntry).max(loggedEntriesMax);
+export type LoggedEntries = z.infer<typeof LoggedEntries>;
+
 /** What the key broker gave a session, without the sealed key. */
 export const KeyReleased = z.object({
   /** The struct of contracts/SPEC.md §3 that the broker signed. */
@@ -129,8 +133,7 @@ export const KeyReleased = z.object({
   ...result,
   /** By attestors that the terms name: digest of the evidence that each appraised, end, and signature. */
   appraisals: z.array(z.object({ evidence: Hex32, notAfter: UnixSeconds, signature: Signature })).max(attestorsMax),
-  /** What the broker logged before it released the key, and what says that it may: attestation/LOG.md §4. */
-  logged: z.array(LoggedEntry).max(loggedEntriesMax).optional(),
+  logged: LoggedEntries.optional(),
 });
 export type KeyReleased = z.infer<typeof KeyReleased>;
 
@@ -165,7 +168,7 @@ export const LeaseRestored = z.object({ fence: Fence });
 export type LeaseRestored = z.infer<typeof LeaseRestored>;
 
 /** A node without a TEE was given the data key: the broker knows its account and the job is one that is proved. */
-export const LeaseEntrusted = z.object(lease);
+export const LeaseEntrusted = z.object({ ...lease, logged: LoggedEntries.optional() });
 export type LeaseEntrusted = z.infer<typeof LeaseEntrusted>;
 
 export const LeaseRunning = z.object(lease);

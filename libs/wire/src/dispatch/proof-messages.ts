@@ -1,7 +1,7 @@
 /** Messages about the segments of a job that are to be proved. Several nodes may prove segments of one job at a time. */
 import { z } from 'zod';
 import { Code, Fence, Hex32, Uuid, base64, text } from './fields.js';
-import { AssignedJob } from './lease-messages.js';
+import { AssignedJob, LoggedEntries } from './lease-messages.js';
 import { longPollMillisecondsMax, proofDocumentCharactersMax, segmentsMax, statementBytesMax } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
 
@@ -64,6 +64,8 @@ export const ProofDeliver = z.object({
   blob: Hex32,
   /** Text of its statement document (libs/proof/SPEC.md §2). */
   document: z.string().max(proofDocumentCharactersMax),
+  /** Of the key that the node was given to prove. */
+  logged: LoggedEntries.optional(),
 });
 export type ProofDeliver = z.infer<typeof ProofDeliver>;
 
