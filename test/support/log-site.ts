@@ -8,7 +8,7 @@ import { logKeyOf } from '#test/log-keys';
 
 const issuerKinds = [
   ...['key-release', 'session-end', 'journal-head', 'journal-import', 'job-bundle', 'image', 'revocation'],
-  'policy',
+  ...['policy', 'floors', 'issuer', 'anchor'],
 ];
 
 export function issuerOf(name: string): EntryIssuer & { readonly kinds: readonly string[] } {

@@ -35,6 +35,7 @@ export interface MonitorAlert {
     | 'LOG_IMAGE_UNKNOWN'
     | 'LOG_POLICY_UNKNOWN'
     | 'LOG_REVOCATION'
+    | 'LOG_ANCHOR_AHEAD'
     | 'LOG_UNWITNESSED'
     | 'LOG_STALE';
   /** Null: about the log itself. */

@@ -5,6 +5,7 @@ import { documentDigest, parseAdvisories, signAdvisories, verifyAdvisories, type
 import { ed25519Signer, fromUtf8, toHex } from '#attestation/base';
 import { readBytes, readSecret, writeWhole } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { floorsBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { publicKey } from './policy.js';
 
 const fileBytesMax = 1024 * 1024;
@@ -17,20 +18,23 @@ export function addAdvisoryCommands(program: Command): void {
     .description('read advisories strictly and list them')
     .option('--json', 'print one JSON document')
     .action((file: string, options: OutputOptions) => print(options, readAdvisories(file), {}));
-  advisories
-    .command('sign')
-    .argument('<file>', 'advisories as JSON')
-    .description('sign advisories: COSE_Sign1 with Ed25519 over their deterministic encoding')
-    .requiredOption('--key <file>', 'Ed25519 secret key: 32 bytes as 0x-hexadecimal')
-    .requiredOption('--out <file>', 'where the signed document is written')
-    .option('--json', 'print one JSON document')
-    .action(async (file: string, options: OutputOptions & { key: string; out: string }) => {
-      const read = readAdvisories(file);
-      const secret = readSecret(options.key);
-      const signer = await ed25519.getPublicKeyAsync(secret);
-      writeWhole(options.out, await signAdvisories(read, signer, ed25519Signer(secret)));
-      print(options, read, { publicKey: toHex(signer), file: options.out });
-    });
+  publishing(
+    advisories
+      .command('sign')
+      .argument('<file>', 'advisories as JSON')
+      .description('sign advisories: COSE_Sign1 with Ed25519 over their deterministic encoding')
+      .requiredOption('--key <file>', 'Ed25519 secret key: 32 bytes as 0x-hexadecimal')
+      .requiredOption('--out <file>', 'where the signed document is written')
+      .option('--json', 'print one JSON document'),
+  ).action(async (file: string, options: OutputOptions & PublishOptions & { key: string; out: string }) => {
+    const read = readAdvisories(file);
+    const secret = readSecret(options.key);
+    const signer = await ed25519.getPublicKeyAsync(secret);
+    writeWhole(options.out, await signAdvisories(read, signer, ed25519Signer(secret)));
+    const logged = await publishMade(options, options.key, options.out, [floorsBody(read)]);
+    const place = logged.map(({ index, entry }) => ({ logged: `at ${index}: ${entry}` }));
+    print(options, read, { publicKey: toHex(signer), file: options.out, ...place[0] });
+  });
   advisories
     .command('verify')
     .argument('<file>', 'signed advisories')

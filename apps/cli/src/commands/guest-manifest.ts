@@ -6,10 +6,11 @@ import { ed25519Signer, toHex } from '#attestation/base';
 import { readSecret, writeWhole } from '#libs/client';
 import { manifestOf, verifyManifestFile } from '../guest/manifest.js';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { imageBodies, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
 import { publicKey } from './policy.js';
 
-interface MakeOptions extends OutputOptions {
+interface MakeOptions extends OutputOptions, PublishOptions {
   readonly tag: string;
   readonly commit?: string;
   readonly svn: number;
@@ -26,33 +27,36 @@ interface VerifyOptions extends SourceOptions {
 }
 
 export function addManifestCommands(guest: Command): void {
-  guest
-    .command('manifest')
-    .argument('<folder>', 'an image of guest build')
-    .description('measure every launch of an image and sign what it is')
-    .requiredOption('--tag <name>', 'of the release')
-    .option('--commit <hex>', 'of the sources; else that of this clone')
-    .option('--svn <n>', 'security version of the guest; grows with every security release', wholeNumber, 1)
-    .option('--id-key <file>', 'PEM of a P-384 key that signs launches')
-    .option('--author-key <file>', 'PEM of a P-384 key that signs the ID key')
-    .requiredOption('--key <file>', 'Ed25519 secret key of the publisher: 32 bytes as 0x-hexadecimal')
-    .requiredOption('--out <file>', 'where the signed manifest is written')
-    .option('--json', 'print one JSON document')
-    .action(async (folder: string, options: MakeOptions) => {
-      const manifest = await manifestOf(folder, options);
-      const secret = readSecret(options.key);
-      const publisher = await ed25519.getPublicKeyAsync(secret);
-      writeWhole(options.out, await signGuestManifest(manifest, publisher, ed25519Signer(secret)));
-      const result = { ok: true, file: options.out, publicKey: toHex(publisher), manifest };
-      printResult(options, result, () =>
-        table([
-          ['image', `${manifest.tag} ${manifest.flavour}, commit ${manifest.commit}`],
-          ['launches', `${manifest.launch.length}`],
-          ['signed by', toHex(publisher)],
-          ['file', options.out],
-        ]),
-      );
-    });
+  publishing(
+    guest
+      .command('manifest')
+      .argument('<folder>', 'an image of guest build')
+      .description('measure every launch of an image and sign what it is')
+      .requiredOption('--tag <name>', 'of the release')
+      .option('--commit <hex>', 'of the sources; else that of this clone')
+      .option('--svn <n>', 'security version of the guest; grows with every security release', wholeNumber, 1)
+      .option('--id-key <file>', 'PEM of a P-384 key that signs launches')
+      .option('--author-key <file>', 'PEM of a P-384 key that signs the ID key')
+      .requiredOption('--key <file>', 'Ed25519 secret key of the publisher: 32 bytes as 0x-hexadecimal')
+      .requiredOption('--out <file>', 'where the signed manifest is written')
+      .option('--json', 'print one JSON document'),
+  ).action(async (folder: string, options: MakeOptions) => {
+    const manifest = await manifestOf(folder, options);
+    const secret = readSecret(options.key);
+    const publisher = await ed25519.getPublicKeyAsync(secret);
+    writeWhole(options.out, await signGuestManifest(manifest, publisher, ed25519Signer(secret)));
+    const logged = await publishMade(options, options.key, options.out, imageBodies(manifest));
+    const result = { ok: true, file: options.out, publicKey: toHex(publisher), manifest, logged };
+    printResult(options, result, () =>
+      table([
+        ['image', `${manifest.tag} ${manifest.flavour}, commit ${manifest.commit}`],
+        ['launches', `${manifest.launch.length}`],
+        ['signed by', toHex(publisher)],
+        ['file', options.out],
+        ...logged.map(({ index, entry }) => ['logged', `image at ${index}: ${entry}`] as const),
+      ]),
+    );
+  });
   withSources(
     guest
       .command('verify')

@@ -1,9 +1,8 @@
 /** `veritrain log export | audit | anchor | gc`: a whole log read over, its anchors on chain, and the files of one's own. */
-import { createHash } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
 import { Wallet } from 'ethers';
-import { ConfigurationError, Rejection, to0x, toHex } from '#attestation/base';
-import { checkConsistency, encodeLogExport, parseCheckpoint, type LogEntry, type TreeState } from '#attestation/log';
+import { ConfigurationError, fromHex, to0x, toHex } from '#attestation/base';
+import { encodeLogExport, parseCheckpoint, type LogEntry } from '#attestation/log';
 import { readSecret, readTrustPolicy, writeWhole } from '#libs/client';
 import {
   collectPartials,
@@ -17,25 +16,22 @@ import {
   tilesOf,
   type LogFiles,
 } from '#libs/log';
-import { anchorCheckpoint, deployLogAnchors, readLogAnchors, type LogAnchor } from '#libs/settlement';
+import { anchorCheckpoint, deployLogAnchors } from '#libs/settlement';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { withChain } from './contracts-target.js';
-import { logUrl } from './log-entries.js';
+import { address, anchorFault, anchorsOf, chained, originHash, type ChainOptions } from './log-anchors.js';
+import { logUrl, publish, publisherOf } from './log-publish.js';
 
 interface PolicyOptions extends OutputOptions {
   readonly logPolicy: string;
 }
 
-interface ChainOptions {
-  readonly rpc?: string;
-  readonly chainId: number;
-  readonly contract?: string;
-  readonly sender?: string;
-}
-
 interface AnchorOptions extends PolicyOptions, ChainOptions {
   readonly rpc: string;
   readonly key: string;
+  readonly issuer?: string;
+  readonly issuerKey?: string;
+  readonly out?: string;
 }
 
 interface CollectOptions extends OutputOptions {
@@ -83,6 +79,9 @@ export function addLogAuditCommands(log: Command): void {
       .description('write the newest checkpoint of a log on chain, by LogAnchors (contracts/SPEC.md)')
       .requiredOption(...policyOption)
       .requiredOption('--key <file>', 'secp256k1 secret of the account: 32 bytes as 0x-hexadecimal')
+      .option('--issuer <name>', 'log the anchor besides, under the name by which the log knows the issuer')
+      .option('--issuer-key <file>', 'Ed25519 secret of the issuer, not that of the log')
+      .option('--out <file>', 'where that entry is written, as FILE.entry with FILE.proof; else as anchor')
       .option(...jsonOption),
   ).action(async (options: AnchorOptions) => {
     const shown = await anchor(options);
@@ -106,13 +105,6 @@ export function addLogAuditCommands(log: Command): void {
     });
 }
 
-function chained(command: Command): Command {
-  return command
-    .option('--rpc <url>', 'JSON-RPC endpoint of the chain')
-    .option('--chain-id <n>', 'of that chain', wholeOf, 31337)
-    .option('--contract <address>', 'LogAnchors; `log anchor` deploys one where absent', address);
-}
-
 async function opened({ logPolicy }: PolicyOptions) {
   const policy = readTrustPolicy(logPolicy);
   const url = logUrl(policy);
@@ -130,7 +122,7 @@ async function audit(options: PolicyOptions & ChainOptions) {
   const faults: string[] = [];
   for (const one of anchors) {
     const fault = await anchorFault(one, checkpoint, new TileReader(read, checkpoint.size));
-    if (fault !== null) faults.push(fault);
+    if (fault !== null) faults.push(`${fault.code}: ${fault.detail.expected}, not ${fault.detail.got}`);
   }
   return {
     ok: faults.length === 0 && (policy.quorum === null || witnessedAt !== null),
@@ -139,42 +131,23 @@ async function audit(options: PolicyOptions & ChainOptions) {
   };
 }
 
-function anchorsOf({ rpc, chainId, contract, sender }: ChainOptions, origin: string): Promise<LogAnchor[]> {
-  if (rpc === undefined && contract === undefined && sender === undefined) return Promise.resolve([]);
-  if (rpc === undefined || contract === undefined || sender === undefined) {
-    throw setting('LOG_ANCHORS', '--rpc, --contract and --sender together', 'some of them');
-  }
-  return withChain(rpc, chainId, (provider) => {
-    return readLogAnchors(provider, contract, { origin: originHash(origin), sender });
-  });
-}
-
-/** What two histories look like; null: the log goes on from what was anchored. */
-async function anchorFault({ size, root, transaction }: LogAnchor, tree: TreeState, reader: TileReader) {
-  if (size > tree.size) return `${transaction} anchored ${size} entries, and the log shows ${tree.size}`;
-  try {
-    checkConsistency({ size, root }, tree, size === tree.size ? [] : await reader.consistencyPath(size));
-    return null;
-  } catch (error) {
-    if (!(error instanceof Rejection)) throw error;
-    return `${transaction} anchored another history of ${size} entries: ${error.code}`;
-  }
-}
+const filesAt = (out = 'anchor') => ({ entry: `${out}.entry`, proof: `${out}.proof` });
 
 async function anchor(options: AnchorOptions) {
+  if (options.issuer !== undefined) publisherOf({ ...options, key: options.issuerKey });
   const { trusted } = await opened(options);
   const { origin, size, root } = trusted.checkpoint;
   return withChain(options.rpc, options.chainId, async (provider) => {
     const signer = new Wallet(to0x(readSecret(options.key)), provider);
     const contract = options.contract ?? (await deployLogAnchors(signer));
     const transaction = await anchorCheckpoint(signer, contract, { origin: originHash(origin), size, root });
-    return { origin, size, root: toHex(root), contract, sender: signer.address, transaction };
+    const shown = { origin, size, root: toHex(root), contract, sender: signer.address, transaction };
+    if (options.issuer === undefined) return shown;
+    const body = { chainId: options.chainId, contract: fromHex(contract.toLowerCase()), size, root };
+    const by = publisherOf({ ...options, key: options.issuerKey });
+    const logged = await publish(by, 'anchor', { ...body, transaction: fromHex(transaction) }, filesAt(options.out));
+    return { ...shown, index: logged.index, entry: logged.entry };
   });
-}
-
-/** As LogAnchors has it. */
-function originHash(origin: string): Uint8Array {
-  return new Uint8Array(createHash('sha256').update(origin).digest());
 }
 
 function filesOf({ tiles, s3: url, region }: CollectOptions): LogFiles {
@@ -192,16 +165,6 @@ function rows(shown: object): string {
 
 function setting(code: string, expected: string, got: string): ConfigurationError {
   return new ConfigurationError(code, { expected, got, rule: 'apps/cli/README.md' });
-}
-
-function address(text: string): string {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new InvalidArgumentError('0x and 40 hexadecimal digits');
-  return text;
-}
-
-function wholeOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('a whole number');
-  return Number(text);
 }
 
 function hours(text: string): number {

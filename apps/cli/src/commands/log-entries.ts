@@ -1,22 +1,16 @@
-/** `veritrain log proof | revoke`: entries of one's own, their proofs, and what is taken back. */
+/** `veritrain log proof | revoke | issuer`: entries of one's own, their proofs, what is taken back, and whose key is whose. */
 import { randomBytes } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
-import { ed25519 } from '@noble/curves/ed25519.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, ConfigurationError, ed25519Signer, fromHex, Rejection, toHex } from '#attestation/base';
-import {
-  entryBytesMax,
-  makePublicEntry,
-  type EntryBody,
-  type EntryIssuer,
-  type PublicKind,
-  type TrustPolicy,
-} from '#attestation/log';
+import { addressOfPublicKey, concatBytes, fromHex, Rejection, signRecoverable, toHex } from '#attestation/base';
+import { entryBytesMax, isPublicKind, isSealedKind, issuerDigest } from '#attestation/log';
 import { readBytes, readSecret, readTrustPolicy, writeWhole } from '#libs/client';
-import { fetchProof, submitEntry } from '#libs/log';
-import { log as say, printResult, table, type OutputOptions } from '../output.js';
+import { fetchProof } from '#libs/log';
+import { printResult, table, type OutputOptions } from '../output.js';
+import { logUrl, publish, type SignedOptions } from './log-publish.js';
+import { publicKey } from './policy.js';
 
-export const waitMs = 60_000;
 const revocable = ['issuer', 'measurement', 'policy', 'chip', 'broker'] as const;
 type Revocable = (typeof revocable)[number];
 
@@ -25,11 +19,17 @@ interface ProofOptions extends OutputOptions {
   readonly out: string;
 }
 
-export interface SignedOptions extends OutputOptions {
-  readonly logPolicy: string;
-  readonly key: string;
-  readonly issuer: string;
+interface IssuerOptions extends SignedOptions {
+  readonly subject: string;
+  readonly subjectKey: Uint8Array;
+  readonly kinds: readonly string[];
+  readonly days: number;
+  readonly accountKey?: string;
+  readonly out: string;
 }
+
+/** Whose clock is late may use its key at once. */
+const skewSeconds = 300;
 
 interface RevokeOptions extends SignedOptions {
   readonly what: Revocable;
@@ -72,9 +72,37 @@ export function addLogEntryCommands(log: Command): void {
     const salt = options.salted === true ? new Uint8Array(randomBytes(16)) : null;
     const id = salt === null ? options.id : sha256(concatBytes(salt, options.id));
     const body = { what: options.what, id, salt, reason: options.reason, from: options.from ?? 0 };
-    const logged = await publish(options, 'revocation', body, options.out);
+    const logged = await publish(options, 'revocation', body, { entry: options.out, proof: `${options.out}.proof` });
     printResult(options, logged, () => `revoked ${options.what} ${toHex(options.id)}: entry ${logged.index}`);
   });
+  addIssuerCommand(log);
+}
+
+function addIssuerCommand(log: Command): void {
+  signed(
+    log
+      .command('issuer')
+      .description('log whose a key is, as owner of the log; with its account, for a key broker’s releases in bundles')
+      .requiredOption('--subject <name>', 'whose key it is')
+      .requiredOption('--subject-key <hex>', 'Ed25519 public key that signs its entries', publicKey)
+      .requiredOption('--kinds <list>', 'kinds that it may log, with commas between', kindsOf)
+      .option('--days <n>', 'from now on', wholeOf, 366)
+      .option('--account-key <file>', 'secp256k1 secret of the key broker’s account, which signs the key')
+      .requiredOption('--out <file>', 'where the entry is written; its proof beside it, with .proof'),
+  ).action(async (options: IssuerOptions) => {
+    const body = issuerBody(options, Math.floor(Date.now() / 1000));
+    const logged = await publish(options, 'issuer', body, { entry: options.out, proof: `${options.out}.proof` });
+    printResult(options, logged, () => `key of ${options.subject}: entry ${logged.index}`);
+  });
+}
+
+function issuerBody({ subject: name, subjectKey: key, kinds, days, accountKey }: IssuerOptions, at: number) {
+  const [validFrom, until] = [at - skewSeconds, at + days * 86_400];
+  if (accountKey === undefined) return { key, name, kinds, validFrom, until, account: null };
+  const secret = readSecret(accountKey);
+  const address = addressOfPublicKey(secp256k1.getPublicKey(secret, false));
+  const signature = signRecoverable(issuerDigest(key, validFrom, until), secret);
+  return { key, name, kinds, validFrom, until, account: { address, signature } };
 }
 
 export function signed(command: Command): Command {
@@ -85,43 +113,17 @@ export function signed(command: Command): Command {
     .option('--json', 'print one JSON document');
 }
 
-/**
- * Logs an entry for everybody to read, and waits until a quorum saw it. An entry file that is there is submitted again:
- * whoever was interrupted logs nothing twice.
- * @throws ConfigurationError FILE_*, LOG_URL; CollateralError, Rejection LOG_*
- */
-async function publish<K extends PublicKind>(
-  options: SignedOptions,
-  kind: K,
-  body: EntryBody<K>,
-  out: string,
-): Promise<{ readonly index: number; readonly entry: string; readonly proof: string }> {
-  const policy = readTrustPolicy(options.logPolicy);
-  const entry = await makePublicEntry(issuerOf(options), kind, body, Math.floor(Date.now() / 1000));
-  writeWhole(out, entry);
-  const { text, index } = await submitEntry(logUrl(policy), entry, policy, { wait: 'witnessed', withinMs: waitMs });
-  writeWhole(`${out}.proof`, text);
-  say(`${kind} logged at ${index}`);
-  return { index, entry: out, proof: `${out}.proof` };
-}
-
-export function issuerOf({ key, issuer: name }: SignedOptions): EntryIssuer {
-  const secret = readSecret(key);
-  return { name, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) };
-}
-
-/** @throws ConfigurationError LOG_URL */
-export function logUrl({ logs }: TrustPolicy): string {
-  const url = logs.find((one) => one.url !== null)?.url;
-  if (url !== undefined && url !== null) return url.replace(/\/$/, '');
-  const detail = { expected: 'a log with an address in the trust policy', got: 'none', rule: 'apps/cli/README.md' };
-  throw new ConfigurationError('LOG_URL', detail);
-}
-
 function kindOf(text: string): Revocable {
   const found = revocable.find((one) => one === text);
   if (found === undefined) throw new InvalidArgumentError(revocable.join(', '));
   return found;
+}
+
+function kindsOf(text: string): readonly string[] {
+  const kinds = text.split(',');
+  const other = kinds.find((kind) => !isSealedKind(kind) && !isPublicKind(kind));
+  if (other === undefined && kinds.length <= 16) return kinds;
+  throw new InvalidArgumentError(`kinds of entries, at most 16 of them; not ${other}`);
 }
 
 function bytesOf(text: string): Uint8Array {

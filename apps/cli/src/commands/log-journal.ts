@@ -15,7 +15,8 @@ import {
 import { readBytes, readTrustPolicy, writeWhole } from '#libs/client';
 import { submitEntry } from '#libs/log';
 import { printResult, table } from '../output.js';
-import { issuerOf, logUrl, signed, waitMs, type SignedOptions } from './log-entries.js';
+import { signed } from './log-entries.js';
+import { issuerOf, logUrl, waitMs, type SignedOptions } from './log-publish.js';
 
 interface ImportOptions extends SignedOptions {
   readonly out: string;

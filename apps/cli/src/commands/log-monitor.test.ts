@@ -2,13 +2,16 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { HDNodeWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
 import { makePublicEntry, makeSealedEntry } from '#attestation/log';
+import { fetchCheckpoint } from '#libs/log';
+import { anchorCheckpoint, connect, deployLogAnchors, startAnvil, testMnemonic } from '#libs/settlement';
 import { startLogSite, unixNow } from '#test/log-processes';
 import { issuerOf } from '#test/log-site';
-import { monitor, monitorExits } from './log-monitor.js';
+import { monitor, monitorExits, type MonitorOptions } from './log-monitor.js';
 
 const [own, other] = [issuerOf('own.example'), issuerOf('other.example')];
 const watchKey = new Uint8Array(32).fill(7);
@@ -26,7 +29,8 @@ afterAll(async () => {
 });
 
 const state = join(folder, 'state');
-const look = (): Promise<number> => monitor({ logPolicy: site.policyFile, state, watch, json: true });
+const look = (more: Partial<MonitorOptions> = {}): Promise<number> =>
+  monitor({ logPolicy: site.policyFile, state, watch, json: true, ...more });
 const random = (size: number): Uint8Array => new Uint8Array(randomBytes(size));
 
 async function release(by: typeof own): Promise<void> {
@@ -69,5 +73,36 @@ describe('veritrain log monitor', () => {
     expect([code, notes.length]).toEqual(['LOG_CONSISTENCY', 2]);
     writeFileSync(file, JSON.stringify(before));
     expect(await look()).toBe(monitorExits.quiet);
+  }, 60_000);
+
+  it('compares its heads with what was anchored on chain, and keeps what shows another history', async () => {
+    const anvil = await startAnvil();
+    const provider = connect(anvil.url, anvil.chainId);
+    try {
+      const wallet = HDNodeWallet.fromPhrase(testMnemonic).connect(provider);
+      const contract = await deployLogAnchors(wallet);
+      const chain = { rpc: anvil.url, chainId: anvil.chainId, contract, sender: wallet.address };
+      const { checkpoint } = await fetchCheckpoint(site.url, site.policy);
+      const origin = new Uint8Array(createHash('sha256').update(checkpoint.origin).digest());
+      const anchor = (size: number, root: Uint8Array) => anchorCheckpoint(wallet, contract, { origin, size, root });
+      await anchor(checkpoint.size, checkpoint.root);
+      expect(await look(chain)).toBe(monitorExits.quiet);
+      const forked = checkpoint.size + 1;
+      const transaction = await anchor(forked, new Uint8Array(32).fill(9));
+      // Of more than the log shows: it may be late.
+      expect(await look(chain)).toBe(monitorExits.alert);
+      await policy(own, 'one more');
+      await policy(own, 'and one more');
+      expect(await look(chain)).toBe(monitorExits.misbehaved);
+      const evidence = readdirSync(state).filter((one) => one.includes('evidence'));
+      const kept = evidence.map(
+        (one) => JSON.parse(readFileSync(join(state, one), 'utf8')) as { code: string; notes: string[] },
+      );
+      const { notes } = kept.find(({ code }) => code === 'LOG_ANCHOR')!;
+      expect([notes[0]!.startsWith(checkpoint.origin), notes[1]!.includes(transaction)]).toEqual([true, true]);
+    } finally {
+      provider.destroy();
+      await anvil.stop();
+    }
   }, 60_000);
 });

@@ -4,21 +4,24 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { ConfigurationError } from '#attestation/base';
+import { ConfigurationError, fromHex, toHex } from '#attestation/base';
 import type { TrustPolicy } from '#attestation/log';
 import { readJson, readTrustPolicy, writeWhole } from '#libs/client';
 import {
   fetchNote,
   LogMisbehaved,
   monitorRound,
+  TileReader,
   tilesOf,
   type MonitorAlert,
   type MonitorState,
   type Watch,
 } from '#libs/log';
+import type { LogAnchor } from '#libs/settlement';
+import { anchorFault, anchorsOf, type ChainOptions } from './log-anchors.js';
 import { log as say, type OutputOptions } from '../output.js';
 
-export interface MonitorOptions extends OutputOptions {
+export interface MonitorOptions extends OutputOptions, Partial<ChainOptions> {
   readonly logPolicy: string;
   readonly state: string;
   readonly watch?: string;
@@ -35,6 +38,9 @@ const WatchFile = z.strictObject({
   names: z.array(z.string().max(128)).max(10_000).default([]),
 });
 const stateBytesMax = 1024 * 1024;
+
+/** With the size of the newest anchor that fits. */
+type KeptState = MonitorState & { readonly anchored?: number };
 
 interface RoundReport {
   readonly at: string;
@@ -62,11 +68,15 @@ export async function monitor(options: MonitorOptions): Promise<number> {
 
 async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, origin: string, url: string) {
   const file = join(options.state, `${encodeURIComponent(origin)}.json`);
-  const last = existsSync(file) ? (readJson(file, stateBytesMax) as MonitorState) : null;
+  const last = existsSync(file) ? (readJson(file, stateBytesMax) as KeptState) : null;
   try {
+    // Before the checkpoint, which then has what was anchored.
+    const anchors = await anchorsOf({ chainId: 31337, ...options }, origin);
     const { trusted, note } = await fetchNote(url, policy);
-    const { state, alerts } = await monitorRound(trusted, note, tilesOf(url), last, watch, policy);
-    writeWhole(file, JSON.stringify(state));
+    const round = await monitorRound(trusted, note, tilesOf(url), last, watch, policy);
+    const held = await holdAnchors(anchors, round.state, tilesOf(url), last?.anchored ?? 0);
+    const [state, alerts] = [round.state, [...round.alerts, ...held.alerts]];
+    writeWhole(file, JSON.stringify({ ...state, anchored: held.anchored }));
     const counts = { witnesses: trusted.sightings.length, independent: trusted.independent.length };
     report(options, { at: new Date().toISOString(), origin, from: last?.size ?? 0, to: state.size, ...counts, alerts });
     return alerts.length > 0 ? monitorExits.alert : monitorExits.quiet;
@@ -75,9 +85,31 @@ async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, 
     const kept = join(options.state, `${encodeURIComponent(origin)}.evidence-${Date.now()}.json`);
     const detail = { code: error.code, expected: error.detail.expected, got: error.detail.got };
     writeWhole(kept, JSON.stringify({ ...detail, notes: error.notes }, null, 2));
-    say(`${origin}: ${error.code}: the log shows another history than before; both notes are in ${kept}`);
+    say(`${origin}: ${error.code}: the log shows another history than before; what shows both is in ${kept}`);
     return monitorExits.misbehaved;
   }
+}
+
+/** All that were not held before. @throws LogMisbehaved LOG_ANCHOR */
+async function holdAnchors(
+  anchors: readonly LogAnchor[],
+  { size, root, note }: MonitorState,
+  read: ReturnType<typeof tilesOf>,
+  before: number,
+): Promise<{ readonly anchored: number; readonly alerts: readonly MonitorAlert[] }> {
+  let anchored = before;
+  for (const anchor of anchors.filter((one) => one.size > before)) {
+    const fault = await anchorFault(anchor, { size, root: fromHex(root) }, new TileReader(read, size));
+    if (fault?.code === 'LOG_ANCHOR_AHEAD') {
+      const what = `${fault.detail.expected}, and the log shows ${fault.detail.got}`;
+      return { anchored, alerts: [{ code: 'LOG_ANCHOR_AHEAD', index: null, what }] };
+    }
+    const { size: of, root: to, block, transaction } = anchor;
+    if (fault !== null)
+      throw new LogMisbehaved(fault, [note, `${of} ${toHex(to)} by ${transaction} in block ${block}`]);
+    anchored = of;
+  }
+  return { anchored, alerts: [] };
 }
 
 function report({ json }: MonitorOptions, round: RoundReport): void {

@@ -15,6 +15,7 @@ import {
 } from '#attestation/log';
 import { readBytes, readTrustPolicy } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { address, chained } from './log-anchors.js';
 import { addLogAuditCommands } from './log-audit.js';
 import { addLogEntryCommands } from './log-entries.js';
 import { addJournalCommand } from './log-journal.js';
@@ -46,7 +47,7 @@ export function addLogCommands(program: Command): void {
       printResult(options, verified, () => readable(verified));
       if (!verified.ok) process.exitCode = 1;
     });
-  log
+  const monitoring = log
     .command('monitor')
     .description(
       'look over the logs of a trust policy: new entries, growth, and what concerns you; exit 2 alert, 3 fork',
@@ -55,10 +56,11 @@ export function addLogCommands(program: Command): void {
     .requiredOption('--state <folder>', 'what was seen so far; a fork leaves its evidence there')
     .option('--watch <file>', 'JSON: your watch keys by name, your log keys (issuers), your names')
     .option('--every <seconds>', 'again and again; once where absent', everySeconds)
-    .option('--json', 'print one JSON document a round')
-    .action(async (options: MonitorOptions) => {
-      process.exitCode = await monitor(options);
-    });
+    .option('--sender <address>', 'the account that anchors for the log on chain', address)
+    .option('--json', 'print one JSON document a round');
+  chained(monitoring).action(async (options: MonitorOptions) => {
+    process.exitCode = await monitor(options);
+  });
   addLogEntryCommands(log);
   addJournalCommand(log);
   addLogAuditCommands(log);

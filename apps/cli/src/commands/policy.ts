@@ -12,6 +12,7 @@ import {
 import { ed25519Signer, fromHex, toHex } from '#attestation/base';
 import { readBytes, readPolicy, readSecret, writeWhole } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { policyBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { addImageCommand } from './policy-image.js';
 import { addSnpPolicyCommand } from './policy-snp.js';
 
@@ -54,22 +55,25 @@ export function addPolicyCommands(program: Command): void {
 }
 
 function addSign(policy: Command): void {
-  policy
-    .command('sign')
-    .argument('<file>', 'a policy as JSON')
-    .description('sign a policy: COSE_Sign1 with Ed25519 over its deterministic encoding')
-    .requiredOption('--key <file>', 'Ed25519 secret key: 32 bytes as 0x-hexadecimal')
-    .requiredOption('--out <file>', 'where the signed policy is written')
-    .option('--json', 'print one JSON document')
-    .action(async (file: string, options: OutputOptions & { key: string; out: string }) => {
-      const { policy: read } = readPolicy(file);
-      const secret = readSecret(options.key);
-      const publicKeyBytes = await ed25519.getPublicKeyAsync(secret);
-      const signed = await signPolicy(read, publicKeyBytes, ed25519Signer(secret));
-      writeWhole(options.out, signed);
-      const summary = { ...summaryOf(read), publicKey: toHex(publicKeyBytes), file: options.out };
-      printResult(options, { ok: true, ...summary }, () => table(Object.entries(summary)));
-    });
+  publishing(
+    policy
+      .command('sign')
+      .argument('<file>', 'a policy as JSON')
+      .description('sign a policy: COSE_Sign1 with Ed25519 over its deterministic encoding')
+      .requiredOption('--key <file>', 'Ed25519 secret key: 32 bytes as 0x-hexadecimal')
+      .requiredOption('--out <file>', 'where the signed policy is written')
+      .option('--json', 'print one JSON document'),
+  ).action(async (file: string, options: OutputOptions & PublishOptions & { key: string; out: string }) => {
+    const { policy: read } = readPolicy(file);
+    const secret = readSecret(options.key);
+    const publicKeyBytes = await ed25519.getPublicKeyAsync(secret);
+    const signed = await signPolicy(read, publicKeyBytes, ed25519Signer(secret));
+    writeWhole(options.out, signed);
+    const logged = await publishMade(options, options.key, options.out, [policyBody(read, publicKeyBytes)]);
+    const summary = { ...summaryOf(read), publicKey: toHex(publicKeyBytes), file: options.out };
+    const place = logged.map(({ index, entry }) => ['logged', `at ${index}: ${entry}`] as const);
+    printResult(options, { ok: true, ...summary, logged }, () => table([...Object.entries(summary), ...place]));
+  });
 }
 
 function summaryOf(policy: AppraisalPolicy) {

@@ -48,14 +48,18 @@ interface Issuer {
 
 function newIssuers() {
   return {
-    owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer'] },
+    owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer', 'anchor'] },
     controlPlane: {
       name: 'control-plane.invalid',
       secret: newSecret(),
       kinds: ['job-bundle', 'policy', 'journal-head'],
     },
     broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: brokerKinds },
-    publisher: { name: 'publisher.invalid', secret: newSecret(), kinds: ['image', 'revocation'] },
+    publisher: {
+      name: 'publisher.invalid',
+      secret: newSecret(),
+      kinds: ['image', 'policy', 'floors', 'revocation'],
+    },
   } satisfies Readonly<Record<string, Issuer>>;
 }
 

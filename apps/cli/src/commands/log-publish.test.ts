@@ -1,0 +1,114 @@
+/** Commands that make a policy, an image, advisories, a key or an anchor log it, once, and the log has an entry of each. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { HDNodeWallet } from 'ethers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentDigest, parseAdvisories } from '#attestation';
+import { addressOfPublicKey, fromHex, recoverAddress, to0x, toHex } from '#attestation/base';
+import { issuerDigest, parseEntry, type EntryBody, type PublicKind } from '#attestation/log';
+import { startAnvil, testMnemonic, type Anvil } from '#libs/settlement';
+import { logKeyOf } from '#test/log-keys';
+import { startLogSite } from '#test/log-processes';
+import { madeGuest, withListed, type MadeGuest } from '#test/made-guest';
+import { runCommand, type Ran } from '#test/run-command';
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-log-publish-'));
+const at = (name: string): string => join(folder, name);
+const account = new Uint8Array(32).fill(5);
+let site: Awaited<ReturnType<typeof startLogSite>>;
+let anvil: Anvil;
+let guest: MadeGuest;
+beforeAll(async () => {
+  [site, anvil, guest] = await Promise.all([startLogSite(['owner.example']), startAnvil(), madeGuest()]);
+  writeFileSync(at('owner.test-key'), to0x(logKeyOf('issuer owner.example').secret), { mode: 0o600 });
+  writeFileSync(at('account.test-key'), to0x(account), { mode: 0o600 });
+});
+afterAll(async () => {
+  await Promise.all([site.stop(), anvil.stop()]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const logged = (): string[] => ['--log-policy', site.policyFile, '--issuer', 'owner.example'];
+const owner = (): string[] => [...logged(), '--key', at('owner.test-key')];
+function bodyIn<K extends PublicKind>(file: string, kind: K): EntryBody<K> {
+  const entry = parseEntry(new Uint8Array(readFileSync(file)));
+  if (entry.class !== 'public' || entry.kind !== kind) throw new Error(`${entry.kind} in ${file}`);
+  return entry.body as EntryBody<K>;
+}
+const verified = (name: string): Promise<Ran> =>
+  runCommand('log', 'verify', at(`${name}.proof`), '--entry', at(`${name}.entry`), '--log-policy', site.policyFile);
+
+describe('a command that is told of a log', () => {
+  it('policy add-image: logs the policy and every launch that it pins', async () => {
+    const [one] = guest.builders;
+    writeFileSync(at('OVMF.fd'), guest.firmware);
+    writeFileSync(at('guest.cose'), await one.sign(guest.manifest));
+    const named = ['--policy', 'apps/key-broker/policies/production-cpu.json', '--firmware', at('OVMF.fd')];
+    const key = ['--public-key', toHex(one.publicKey), '--one-builder', '--log-key', at('owner.test-key')];
+    let ran: Ran | undefined;
+    await withListed(guest.firmware, async () => {
+      const args = [at('guest.cose'), ...named, ...key, '--out', at('pinned.json'), ...logged()];
+      ran = await runCommand('policy', 'add-image', ...args);
+    });
+    expect(ran!.code).toBe(0);
+    expect(toHex(bodyIn(at('pinned.json.policy.entry'), 'policy').digest)).toBe(ran!.json['digest']);
+    const { measurements, version, sbom } = bodyIn(at('pinned.json.image.entry'), 'image');
+    expect(measurements.map(({ value }) => toHex(value))).toEqual(ran!.json['added']);
+    expect([version, toHex(sbom!)]).toEqual([guest.manifest.tag, guest.manifest.sbomSha256]);
+    expect((await verified('pinned.json.image')).json).toMatchObject({ ok: true, kind: 'image' });
+  });
+
+  it('policy sign: logs the policy with its signer, once however often it is asked', async () => {
+    const sign = (): Promise<Ran> =>
+      runCommand('policy', 'sign', at('pinned.json'), '--out', at('policy.cose'), ...owner());
+    const first = await sign();
+    expect(first.json).toMatchObject({ ok: true, logged: [{ index: 2 }] });
+    expect((await sign()).json['logged']).toEqual(first.json['logged']);
+    const { digest, signers, document } = bodyIn(at('policy.cose.policy.entry'), 'policy');
+    expect(toHex(digest)).toBe(first.json['digest']);
+    expect([signers.map(toHex), document === null]).toEqual([[first.json['publicKey']], false]);
+    expect((await verified('policy.cose.policy')).json).toMatchObject({ ok: true, kind: 'policy' });
+  });
+
+  it('advisories sign: logs digest, date and ids', async () => {
+    const text = JSON.stringify({ version: 1, id: 'made', issued: 1_800_000_000, advisories: [] });
+    writeFileSync(at('advisories.json'), text);
+    const { json } = await runCommand('advisories', 'sign', at('advisories.json'), '--out', at('a.cose'), ...owner());
+    expect(json['ok']).toBe(true);
+    const { digest, date } = bodyIn(at('a.cose.floors.entry'), 'floors');
+    expect([toHex(digest), date]).toEqual([documentDigest(parseAdvisories(text)), 1_800_000_000]);
+  });
+
+  it('log issuer: says whose a key is, and the account of a key broker signs it', async () => {
+    const subject = logKeyOf('issuer broker.example').key.publicKey;
+    const whose = ['--subject', 'broker.example', '--subject-key', toHex(subject), '--kinds', 'key-release,policy'];
+    const made = ['--account-key', at('account.test-key'), '--out', at('broker.entry')];
+    expect((await runCommand('log', 'issuer', ...whose, ...made, ...owner())).code).toBe(0);
+    const { key, validFrom, until, account: by } = bodyIn(at('broker.entry'), 'issuer');
+    const address = addressOfPublicKey(secp256k1.getPublicKey(account, false));
+    expect(toHex(recoverAddress(issuerDigest(key, validFrom, until), by!.signature))).toBe(toHex(address));
+    const wrong = await runCommand('log', 'issuer', ...whose.with(-1, 'key-release,other'), ...made, ...owner());
+    expect(wrong.json).toMatchObject({ error: { code: 'USAGE', got: expect.stringContaining('not other') } });
+  });
+
+  it('log anchor: logs the transaction that wrote a checkpoint on chain', async () => {
+    writeFileSync(at('chain.test-key'), HDNodeWallet.fromPhrase(testMnemonic).privateKey, { mode: 0o600 });
+    const on = ['--rpc', anvil.url, '--key', at('chain.test-key'), '--issuer-key', at('owner.test-key')];
+    const { json } = await runCommand('log', 'anchor', ...on, '--out', at('anchor'), ...logged());
+    const { transaction, size, root, contract, chainId } = bodyIn(at('anchor.entry'), 'anchor');
+    expect([to0x(transaction), size, toHex(root)]).toEqual([json['transaction'], json['size'], json['root']]);
+    expect([contract, chainId]).toEqual([fromHex(String(json['contract']).toLowerCase()), 31337]);
+    const audited = await runCommand('log', 'audit', '--log-policy', site.policyFile);
+    expect(audited.json).toMatchObject({ ok: true, kinds: { policy: 2, image: 1, floors: 1, issuer: 1, anchor: 1 } });
+  });
+
+  it('says what is missing, and what the log does not take', async () => {
+    const policy = ['sign', at('pinned.json'), '--out', at('p'), '--key', at('owner.test-key')];
+    const halfway = await runCommand('policy', ...policy, '--log-policy', site.policyFile);
+    expect(halfway.json).toMatchObject({ error: { code: 'LOG_ISSUER_NAME' } });
+    const other = await runCommand('policy', ...policy, '--log-policy', site.policyFile, '--issuer', 'other.example');
+    expect(other.json).toMatchObject({ error: { code: 'LOG_ISSUER', action: expect.stringContaining('"issuers"') } });
+  });
+});
