@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBundle } from '#attestation';
+import { parseTrustPolicy } from '#attestation/log';
 import { encodeBundle, parseBundle, type EvidenceBundle } from '#attestation/records';
 import { verifyBundledProof } from '#libs/proof';
 import { runProvedDemo, type ProvedReport } from '../../apps/cli/src/demo/proved.js';
@@ -25,13 +26,27 @@ describe('a job without a TEE', () => {
     expect(report).toMatchObject({
       ...{ assurance: 'zk', reason: 'NO_TEE', steps: 16, segments: 2, settled: true, provedOnChain: 2 },
       unit: { steps: 8, profile: 'chain26', proofs: 2, transactions: 2 },
-      ...{ verdict: 'affirming', simulated: false },
+      ...{ verdict: 'affirming', simulated: false, log: { met: 7, total: 8, independent: 0 } },
     });
     // Expected before anybody paid: within a tenth, and the escrow's own work.
     expect(report.proofGas / report.unit.gas!).toBeGreaterThan(0.9);
     expect(report.proofGas / report.unit.gas!).toBeLessThan(1.15);
     expect(bundle.segments).toHaveLength(2);
     expect(bundle.segments.every(({ signed, proof }) => signed === null && proof !== null)).toBe(true);
+  });
+
+  it('shows that its key went to a prover, and is refused where the log shows no such release', async () => {
+    const logPolicy = parseTrustPolicy(readFileSync(report.log.policy, 'utf8'));
+    const releasesOf = async (log: NonNullable<EvidenceBundle['log']>) => {
+      const judged = { bundle: encodeBundle({ ...bundle, log }), proofs: verifyBundledProof, logPolicy };
+      return (await verifyBundle(judged)).checks.find(({ id }) => id === 'LOG_RELEASES');
+    };
+    expect(await releasesOf(bundle.log!)).toMatchObject({
+      status: 'met',
+      got: expect.stringContaining('1 to nodes without a TEE'),
+    });
+    const last = bundle.log!.entries.slice(-1);
+    expect(await releasesOf({ ...bundle.log!, entries: last, consistency: [] })).toMatchObject({ status: 'refused' });
   });
 
   it.each<[string, string, (b: EvidenceBundle) => EvidenceBundle]>([

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { runDemo, type DemoReport } from '../demo/demo.js';
 import { runProvedDemo, type ProvedReport } from '../demo/proved.js';
+import { logLine } from '../demo/logged.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 /** Where to go from here. */
@@ -63,6 +64,7 @@ function summary(report: DemoReport): string {
       ['test accuracy', `${percent(report.testAccuracy)} on 10,000 images (exported float ONNX)`],
       ['state digest', report.stateDigest],
       ['evidence', `${report.verdict}: ${checks.met} checks met, ${checks.warned} warnings, of ${checks.total}`],
+      ['log', logLine(report.log)],
       ['hardware', report.simulated ? 'SIMULATED: this run shows the software, not a machine' : 'as attested'],
       ['settled', `${report.transactionHash}`],
       ['bundle', report.bundle],
@@ -108,6 +110,7 @@ function provedSummary(report: ProvedReport): string {
       ['job', report.jobId],
       ['proved', `${steps} steps in ${segments} segments of ${unit.steps} (${unit.profile}): ${proofs}`],
       ['bundle', `${verdict}, checked offline: ${report.bundle}`],
+      ['log', logLine(report.log)],
       ['reviewer', `${reviewerPage()}: open it in a browser and drop the bundle into it`],
       ['state digest', report.stateDigest],
       [

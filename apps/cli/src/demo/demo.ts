@@ -3,10 +3,8 @@
  * an attested enclave train, check the evidence, pay for the result and use the model.
  */
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Check } from '#attestation';
 import { Rejection } from '#attestation/base';
-import { parseBundle } from '#attestation/records';
 import {
   fetchBundle,
   fetchResult,
@@ -29,6 +27,7 @@ import { startDevelopmentGuests } from '../guest/development-machine.js';
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { consoleLine } from './console-line.js';
+import { logOf, untilLogged, type DemoLog } from './logged.js';
 import { mnistFiles, mnistManifest, stepsPerEpoch, testSet } from './mnist.js';
 import { showProgress } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
@@ -48,6 +47,7 @@ export interface DemoReport {
   /** The hardware was simulated: this run shows the software, not a machine. */
   readonly simulated: boolean;
   readonly checks: { readonly met: number; readonly warned: number; readonly total: number };
+  readonly log: DemoLog;
   readonly samplesPerSecond: number;
   readonly seconds: Readonly<Record<string, number>>;
   readonly enclave: EnclaveTimings;
@@ -55,7 +55,6 @@ export interface DemoReport {
 
 const accuracyMin = 0.97;
 const modelBytesMax = 2 ** 28;
-const loggedWithinMs = 15_000;
 const rewardWei = 10n ** 18n;
 /** A commitment costs 15 ms, an epoch 400: every second epoch keeps it well below one twentieth. */
 const checkpointEpochs = 2;
@@ -99,13 +98,11 @@ async function runIn(folder: string, epochs: number, phases: Phases, guests: Gue
   try {
     phases.say(consoleLine(system));
     const trained = await train(system, home, epochs, phases);
-    const checked = await phases.run('check', () => check(trained, epochs, system.logPolicy));
+    const checked = await phases.run('check', () => check(trained, epochs, system.logPolicy!));
     const { result, timings, files, jobId } = trained;
-    const { logged, ...shown } = checked;
-    phases.show(logged);
     const enclave = enclaveTimings(phases.seconds.seal ?? 0, timings);
     return {
-      ...shown,
+      ...checked,
       ...files,
       stateDigest: result.stateDigest,
       weightsDigest: result.weightsDigest,
@@ -165,32 +162,14 @@ async function train(system: EmbeddedSystem, home: string, epochs: number, phase
 async function check(
   { files, profile }: TrainedModel,
   epochs: number,
-  logPolicy: string | null,
-): Promise<Pick<DemoReport, 'testAccuracy' | 'verdict' | 'simulated' | 'checks'> & { readonly logged: string }> {
-  const options = { policy: profile.policy, ...(logPolicy !== null && { logPolicy }) };
-  const { tier, simulated, checks } = await verifyBundleFile(files.bundle, options);
+  logPolicy: string,
+): Promise<Pick<DemoReport, 'testAccuracy' | 'verdict' | 'simulated' | 'checks' | 'log'>> {
+  const { tier, simulated, checks } = await verifyBundleFile(files.bundle, { policy: profile.policy, logPolicy });
   demand(tier === 'affirming' || tier === 'warning', 'DEMO_BUNDLE', 'a bundle that verifies', tier);
   const { images, labels } = testSet();
   const testAccuracy = await accuracyOf(readBytes(files.model, modelBytesMax), images, labels);
   demand(testAccuracy >= accuracyMin || epochs < 10, 'DEMO_ACCURACY', `at least ${accuracyMin}`, `${testAccuracy}`);
-  return { testAccuracy, verdict: tier, simulated, checks: countChecks(checks), logged: loggedLine(checks) };
-}
-
-/** The bundle is there at once, its log when the witness has seen it. */
-async function untilLogged(fetch: () => Promise<Uint8Array>): Promise<Uint8Array> {
-  const until = performance.now() + loggedWithinMs;
-  for (;;) {
-    const bundle = await fetch();
-    const read = parseBundle(bundle);
-    if ((read.version === 4 && read.log !== undefined) || performance.now() > until) return bundle;
-    await sleep(200);
-  }
-}
-
-function loggedLine(checks: readonly Check[]): string {
-  const ofLog = checks.filter(({ id }) => id.startsWith('LOG_'));
-  const met = ofLog.filter(({ status }) => status === 'met').length;
-  return `transparency log: ${met} of ${ofLog.length} checks met; log and witness are this demo's own, 0 independent`;
+  return { testAccuracy, verdict: tier, simulated, checks: countChecks(checks), log: logOf(checks, logPolicy) };
 }
 
 function countChecks(checks: readonly Check[]): DemoReport['checks'] {

@@ -29,6 +29,7 @@ import { canonicalManifest, floatOnnx, profileManifest } from '#libs/step';
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { consoleLine } from './console-line.js';
+import { logOf, untilLogged, type DemoLog } from './logged.js';
 import { mnistFiles } from './mnist.js';
 import { showProgress, showProofs } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
@@ -56,6 +57,7 @@ export interface ProvedReport {
   readonly verdict: string;
   /** Status of the bundle's check of all proofs. */
   readonly proofs: string;
+  readonly log: DemoLog;
   readonly simulated: boolean;
   readonly stateDigest: string;
   readonly weightsDigest: string;
@@ -98,14 +100,14 @@ export async function runProvedDemo(options: ProvedOptions): Promise<ProvedRepor
   const system = await phases.run('start', () =>
     startEmbedded({
       ...{ folder: home, vendorFile: join(folder, 'simulated-vendor.json'), onPhase: phases.show },
-      ...{ enclave: options.tee, provers },
+      ...{ enclave: options.tee, provers, log: true },
     }),
   );
   const { manifest: _manifest, records: _records, ...unit } = job;
   try {
     phases.say(consoleLine(system));
     const done = await train(system, home, job, decision.assurance, phases);
-    const checked = await phases.run('check', () => check(done));
+    const checked = await phases.run('check', () => check(done, system.logPolicy!));
     return {
       ...{ ...decision, ...checked, ...done.files, jobId: done.jobId, steps: options.steps, settled: true },
       ...{ provedOnChain: done.proved, proofGas: done.gas, segments: unit.proofs, unit },
@@ -154,7 +156,7 @@ async function train(
   const { policy } = readPolicy(profile.policy);
   const result = await phases.run('settle', () => fetchResult(jobId, profile, policy, api));
   const [bundle, model] = [join(home, 'job.vtb'), join(home, 'model.onnx')];
-  writeWhole(bundle, await fetchBundle(jobId, profile, policy, api));
+  writeWhole(bundle, await untilLogged(() => fetchBundle(jobId, profile, policy, api)));
   writeWhole(model, floatOnnx(program, result.weights));
   return { jobId, policy: profile.policy, result, ...(await provedOnChain(jobId, profile)), files: { bundle, model } };
 }
@@ -174,8 +176,11 @@ async function provedOnChain(jobId: string, profile: Profile): Promise<Pick<Done
 }
 
 /** The bundle alone, as a third party would judge it. */
-async function check({ files, policy }: Done): Promise<Pick<ProvedReport, 'verdict' | 'proofs'>> {
-  const { tier, checks } = await verifyBundleFile(files.bundle, { policy });
+async function check(
+  { files, policy }: Done,
+  logPolicy: string,
+): Promise<Pick<ProvedReport, 'verdict' | 'proofs' | 'log'>> {
+  const { tier, checks } = await verifyBundleFile(files.bundle, { policy, logPolicy });
   if (tier !== 'affirming' && tier !== 'warning') {
     const open = checks.filter(({ status }) => status !== 'met' && status !== 'warned').map(({ code }) => code);
     throw new Rejection('DEMO_VERDICT', {
@@ -184,5 +189,6 @@ async function check({ files, policy }: Done): Promise<Pick<ProvedReport, 'verdi
       rule: 'attestation/SPEC.md, bundle',
     });
   }
-  return { verdict: tier, proofs: checks.find(({ code }) => code === 'BUNDLE_PROOFS')!.got };
+  const proofs = checks.find(({ code }) => code === 'BUNDLE_PROOFS')!.got;
+  return { verdict: tier, proofs, log: logOf(checks, logPolicy) };
 }
