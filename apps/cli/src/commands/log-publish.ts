@@ -41,7 +41,7 @@ export interface PublishOptions {
   readonly issuer?: string;
 }
 
-export interface Published {
+interface Published {
   readonly index: number;
   readonly entry: string;
   readonly proof: string;
