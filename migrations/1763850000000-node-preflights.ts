@@ -17,7 +17,7 @@ export class NodePreflights1763850000000 implements MigrationInterface {
     );
     await runner.query(`CREATE INDEX "IDX_node_preflight_node" ON "node_preflight" ("node_id", "id")`);
     await runner.query(
-      `ALTER TABLE "node_preflight" ADD CONSTRAINT "FK_node_preflight_node" FOREIGN KEY ("node_id") REFERENCES "node"("id")`,
+      `ALTER TABLE "node_preflight" ADD CONSTRAINT "FK_bc57648e1e627f6d628a6bcfaa8" FOREIGN KEY ("node_id") REFERENCES "node"("id") ON DELETE NO ACTION ON UPDATE NO ACTION`,
     );
   }
 
