@@ -14,8 +14,9 @@ export async function ask(
   limits: { readonly withinMs: number; readonly bytesMax: number },
   init: RequestInit = {},
 ): Promise<Answer> {
+  const signal = AbortSignal.any([AbortSignal.timeout(limits.withinMs), ...(init.signal ? [init.signal] : [])]);
   try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(limits.withinMs), redirect: 'error' });
+    const response = await fetch(url, { ...init, signal, redirect: 'error' });
     return { status: response.status, headers: response.headers, body: await readBody(response, limits.bytesMax) };
   } catch (error) {
     throw new CollateralError('LOG_UNREACHABLE', {

@@ -10,7 +10,7 @@ import {
   type TrustPolicy,
 } from '#attestation/log';
 import { retry } from '#libs/process';
-import { ask, textOf } from './http.js';
+import { ask, textOf, type Answer } from './http.js';
 import { answerBytesMax } from './limits.js';
 import type { TileReader } from './tiles/reader.js';
 
@@ -18,7 +18,8 @@ type TrustedWitness = TrustPolicy['witnesses'][number];
 
 /** At a start, which may wait: what a witness remembers is what tells that a backup was restored. */
 const patient = { withinMs: 5000, bytesMax: answerBytesMax };
-const limits = { withinMs: 2000, bytesMax: answerBytesMax };
+/** How long an answer is waited for: as long as a slow witness needs, since one that is never waited for gives no quorum. */
+const waitMs = { least: 2000, most: 16_000 };
 /** Before the same checkpoint is shown again to one that did not sign it. */
 const againMs = 2000;
 
@@ -28,7 +29,11 @@ interface Shown {
   text: string;
   /** By `performance.now()`; of the last answer. */
   at: number;
+  /** Twice what its last answer took, or twice as long as before where none came. */
+  waitMs: number;
   pending: Promise<void> | null;
+  /** Of what is pending. */
+  abort: AbortController;
 }
 
 interface WitnessEvents {
@@ -56,6 +61,7 @@ export class Witnesses {
       if (witness.url === null || shown.pending !== null) continue;
       if (isSame && performance.now() - shown.at < againMs) continue;
       shown.text = checkpoint.note.text;
+      shown.abort = new AbortController();
       shown.pending = this.#ask(witness, note, checkpoint, reader)
         .then(events.onLine)
         .catch((error: unknown) =>
@@ -68,15 +74,21 @@ export class Witnesses {
     }
   }
 
-  /** Once nobody is asked any more. */
+  /** Once nobody is asked any more; who has not answered by then is not waited for. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#shown.values()].flatMap(({ pending }) => pending ?? []));
+    const all = [...this.#shown.values()];
+    const timer = setTimeout(() => all.forEach(({ abort }) => abort.abort()), waitMs.least);
+    await Promise.all(all.flatMap(({ pending }) => pending ?? []));
+    clearTimeout(timer);
   }
 
   #of(name: string): Shown {
     const known = this.#shown.get(name);
     if (known !== undefined) return known;
-    const shown = { size: 0, text: '', at: 0, pending: null };
+    const shown = {
+      ...{ size: 0, text: '', at: 0, waitMs: waitMs.least },
+      ...{ pending: null, abort: new AbortController() },
+    };
     this.#shown.set(name, shown);
     return shown;
   }
@@ -112,7 +124,7 @@ export class Witnesses {
     const needsPath = old > 0 && old < checkpoint.size;
     const path = needsPath ? await reader.consistencyPath(old, checkpoint.size) : [];
     const body = [`old ${old}`, ...path.map(toBase64), '', note].join('\n');
-    const answer = await ask(`${witness.url}/add-checkpoint`, limits, { method: 'POST', body });
+    const answer = await this.#post(`${witness.url}/add-checkpoint`, body, shown);
     if (answer.status === 409 && !isAgain) {
       const size = parseSize(textOf(answer.body).trim());
       if (size !== null && size <= checkpoint.size) {
@@ -126,5 +138,18 @@ export class Witnesses {
     if (cosignedAt(parseCheckpoint(note + lines), witness.key) === null) throw new Error('no line of its key');
     shown.size = checkpoint.size;
     return lines;
+  }
+
+  async #post(url: string, body: string, shown: Shown): Promise<Answer> {
+    const began = performance.now();
+    const within = { withinMs: shown.waitMs, bytesMax: answerBytesMax };
+    let took: number | null = null;
+    try {
+      const answer = await ask(url, within, { method: 'POST', body, signal: shown.abort.signal });
+      took = performance.now() - began;
+      return answer;
+    } finally {
+      shown.waitMs = Math.min(waitMs.most, Math.max(waitMs.least, 2 * Math.ceil(took ?? shown.waitMs)));
+    }
   }
 }
