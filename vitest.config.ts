@@ -4,15 +4,16 @@ import { defineConfig } from 'vitest/config';
 /** Tests of whole systems, minutes long: `npm test -- --wide` runs them, and them alone. */
 const wide = '**/*.wide.test.ts';
 const isWide = process.env['VERITRAIN_WIDE'] === '1';
-/** Files that a step of their own runs, parted by spaces (.ci/run). */
-const without = (process.env['VERITRAIN_WITHOUT'] ?? '').split(' ').filter((file) => file !== '');
-const excluded = ['**/node_modules/**', 'dist/**', ...without];
+const excluded = ['**/node_modules/**', 'dist/**'];
 
 /** Tests that put other modules in place of ours need a process of their own; the rest share theirs, and load each module once. */
 const replacesModules = /\bvi\.(mock|doMock|resetModules)\(/;
 const alone = ['apps', 'attestation', 'contracts', 'enclave', 'libs', 'test']
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`))
-  .filter((path) => path.endsWith('.test.ts') && replacesModules.test(readFileSync(path, 'utf8')));
+  .filter(
+    (path) =>
+      path.endsWith('.test.ts') && !path.endsWith('.wide.test.ts') && replacesModules.test(readFileSync(path, 'utf8')),
+  );
 
 // Never add `import` or `module` to these conditions: Vitest hands them to Node, which then loads what is meant for bundlers.
 export default defineConfig({
