@@ -1,5 +1,5 @@
 /** A monitor sees what concerns whoever watches, and keeps both notes of a log that shows two histories. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
@@ -33,10 +33,10 @@ const look = (more: Partial<MonitorOptions> = {}): Promise<number> =>
   monitor({ logPolicy: site.policyFile, state, watch, json: true, ...more });
 const random = (size: number): Uint8Array => new Uint8Array(randomBytes(size));
 
-async function release(by: typeof own): Promise<void> {
+async function release(by: typeof own) {
   const word = (): Uint8Array => random(32);
   const body = { job: word(), dataset: word(), keys: word(), evidence: word(), grant: word(), notAfter: unixNow() };
-  await site.submit(
+  return site.submit(
     (await makeSealedEntry(by, 'key-release', body, { at: unixNow(), watchKeys: [watchKey], random })).entry,
   );
 }
@@ -104,5 +104,37 @@ describe('veritrain log monitor', () => {
       provider.destroy();
       await anvil.stop();
     }
+  }, 60_000);
+
+  it('sees that a log dropped an entry after it gave its proof, though witness and operator are one', async () => {
+    const copies = ['database', 'tiles', 'witness/state'];
+    const copy = (from: string, to: string): void => {
+      rmSync(join(site.folder, to), { recursive: true, force: true });
+      cpSync(join(site.folder, from), join(site.folder, to), { recursive: true });
+    };
+    const ended = () => Promise.all([site.stopOne('log'), site.stopOne('witness')]);
+    expect(await look()).toBe(monitorExits.quiet);
+    await ended();
+    copies.forEach((one) => copy(one, `before/${one}`));
+    await Promise.all([site.start('witness'), site.start('log')]);
+    const proof = join(folder, 'dropped.proof');
+    writeFileSync(proof, (await release(own)).text);
+    expect(await look({ state: join(folder, 'one-that-saw-it'), proof: [proof] })).toBe(monitorExits.alert);
+    await ended();
+    copies.forEach((one) => copy(`before/${one}`, one));
+    await Promise.all([site.start('witness'), site.start('log')]);
+    expect(await look({ proof: [proof] })).toBe(monitorExits.alert);
+    await release(own);
+    expect(await look({ state: join(folder, 'one-that-saw-it') })).toBe(monitorExits.misbehaved);
+    expect(await look({ proof: [proof] })).toBe(monitorExits.misbehaved);
+    const kept = readdirSync(state)
+      .filter((one) => one.includes('evidence'))
+      .toSorted()
+      .at(-1)!;
+    const { code, notes } = JSON.parse(readFileSync(join(state, kept), 'utf8')) as { code: string; notes: string[] };
+    expect(code).toBe('LOG_CONSISTENCY');
+    expect(readFileSync(proof, 'utf8').endsWith(notes[0]!)).toBe(true);
+    // Whoever has neither seen the entry nor kept its proof sees nothing.
+    expect(await look()).toBe(monitorExits.quiet);
   }, 60_000);
 });

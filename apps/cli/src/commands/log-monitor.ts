@@ -19,6 +19,7 @@ import {
 } from '#libs/log';
 import type { LogAnchor } from '#libs/settlement';
 import { anchorFault, anchorsOf, type ChainOptions } from './log-anchors.js';
+import { holdProofs, readProofs } from './log-proofs.js';
 import { log as say, type OutputOptions } from '../output.js';
 
 export interface MonitorOptions extends OutputOptions, Partial<ChainOptions> {
@@ -26,6 +27,7 @@ export interface MonitorOptions extends OutputOptions, Partial<ChainOptions> {
   readonly state: string;
   readonly watch?: string;
   readonly every?: number;
+  readonly proof?: readonly string[];
 }
 
 /** Of the whole run: what was worst. */
@@ -42,6 +44,13 @@ const stateBytesMax = 1024 * 1024;
 /** With the size of the newest anchor that fits. */
 type KeptState = MonitorState & { readonly anchored?: number };
 
+interface Looked {
+  readonly origin: string;
+  readonly url: string;
+  /** Of this log. */
+  readonly kept: ReturnType<typeof readProofs>;
+}
+
 interface RoundReport {
   readonly at: string;
   readonly origin: string;
@@ -56,17 +65,21 @@ interface RoundReport {
 export async function monitor(options: MonitorOptions): Promise<number> {
   const policy = readTrustPolicy(options.logPolicy);
   const watch = watchOf(options.watch);
+  const proofs = readProofs(options.proof ?? [], policy);
   const logs = policy.logs.flatMap(({ key, url }) => (url === null ? [] : [{ origin: key.name, url }]));
   if (logs.length === 0) throw setting('LOG_URL', 'a log with an address in the trust policy', 'none');
   let worst: number = monitorExits.quiet;
   for (;;) {
-    for (const { origin, url } of logs) worst = Math.max(worst, await look(options, policy, watch, origin, url));
+    for (const { origin, url } of logs) {
+      const kept = proofs.filter((proof) => proof.origin === origin);
+      worst = Math.max(worst, await look(options, policy, watch, { origin, url, kept }));
+    }
     if (options.every === undefined || worst === monitorExits.misbehaved) return worst;
     await sleep(options.every * 1000);
   }
 }
 
-async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, origin: string, url: string) {
+async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, { origin, url, kept: proofs }: Looked) {
   const file = join(options.state, `${encodeURIComponent(origin)}.json`);
   const last = existsSync(file) ? (readJson(file, stateBytesMax) as KeptState) : null;
   try {
@@ -75,7 +88,8 @@ async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, 
     const { trusted, note } = await fetchNote(url, policy);
     const round = await monitorRound(trusted, note, tilesOf(url), last, watch, policy);
     const held = await holdAnchors(anchors, round.state, tilesOf(url), last?.anchored ?? 0);
-    const [state, alerts] = [round.state, [...round.alerts, ...held.alerts]];
+    const short = await holdProofs(proofs, round.state, tilesOf(url));
+    const [state, alerts] = [round.state, [...round.alerts, ...held.alerts, ...short]];
     writeWhole(file, JSON.stringify({ ...state, anchored: held.anchored }));
     const counts = { witnesses: trusted.sightings.length, independent: trusted.independent.length };
     report(options, { at: new Date().toISOString(), origin, from: last?.size ?? 0, to: state.size, ...counts, alerts });

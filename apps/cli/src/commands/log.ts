@@ -55,6 +55,7 @@ export function addLogCommands(program: Command): void {
     .requiredOption('--log-policy <file>', 'the logs and witnesses that you trust, with addresses (tlog-policy)')
     .requiredOption('--state <folder>', 'what was seen so far; a fork leaves its evidence there')
     .option('--watch <file>', 'JSON: your watch keys by name, your log keys (issuers), your names')
+    .option('--proof <file...>', 'tlog-proofs that you keep: what was proved has to be there still')
     .option('--every <seconds>', 'again and again; once where absent', everySeconds)
     .option('--sender <address>', 'the account that anchors for the log on chain', address)
     .option('--json', 'print one JSON document a round');
