@@ -7,6 +7,7 @@ import { entryBytesMax } from '#attestation/log';
 import { LogService, openLogDatabase } from '#libs/log';
 import { lockDirectory } from '#libs/process';
 import { createLogger } from '#libs/telemetry';
+import type { Anchors } from './anchors.js';
 import { EntriesController } from './entries.controller.js';
 import { LOG, STORE } from './parts.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -23,18 +24,27 @@ export async function createLogApp(settings: LogSettings): Promise<NestExpressAp
   // PGlite lets a second process in.
   const lock = 'directory' in settings.database ? lockDirectory(settings.database.directory) : null;
   const database = await openLogDatabase(settings.database);
+  const onFailure = (code: string, why: string): void => logger.warn(code, { why });
   const log = new LogService({
     ...{ database, store, key: settings.key, sign: settings.sign, issuers: settings.issuers, policy: settings.policy },
     ...{ intervalMs: settings.intervalMs, now: () => Math.floor(Date.now() / 1000) },
-    onFailure: (code, why) => logger.warn(code, { why }),
+    onFailure,
   });
+  let anchors: Anchors | null = null;
   const close = async (): Promise<void> => {
+    await anchors?.stop();
     await log.stop();
     await database.close();
     lock?.release();
   };
   try {
     await log.start();
+    if (settings.anchors !== null) {
+      // Who anchors nothing loads nothing of a chain.
+      const { Anchors: OnChain } = await import('./anchors.js');
+      anchors = new OnChain(settings.anchors, { log, policy: settings.policy, onFailure });
+      anchors.start();
+    }
   } catch (error) {
     await close();
     throw error;

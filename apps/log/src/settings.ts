@@ -37,7 +37,22 @@ const Settings = z.strictObject({
     .min(1)
     .max(10_000),
   intervalMs: z.int().min(20).max(60_000).default(200),
+  /** Checkpoints on chain, by LogAnchors. */
+  anchors: z
+    .strictObject({
+      rpcUrl: z.url({ protocol: /^https?$/ }),
+      chainId: z.int().min(1),
+      contract: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+      /** secp256k1 secret of the account that pays; file with 32 bytes hex. */
+      key: z.string(),
+      everySeconds: z.int().min(60).default(86_400),
+    })
+    .optional(),
 });
+
+export type AnchorSettings = Omit<NonNullable<z.infer<typeof Settings>['anchors']>, 'key'> & {
+  readonly secret: Uint8Array;
+};
 
 export interface LogSettings {
   readonly host: string;
@@ -50,13 +65,14 @@ export interface LogSettings {
   readonly policy: TrustPolicy;
   readonly issuers: readonly LogIssuer[];
   readonly intervalMs: number;
+  readonly anchors: AnchorSettings | null;
 }
 
 const files = settingsFiles('LOG_CONFIG', 'apps/log/README.md');
 
 /** @throws ConfigurationError LOG_CONFIG; Rejection LOG_TRUST_POLICY, LOG_KEY */
 export function loadSettings(path: string, env: NodeJS.ProcessEnv = process.env): LogSettings {
-  const { origin, databaseUrl, ...rest } = files.parse(Settings, path);
+  const { origin, databaseUrl, anchors, ...rest } = files.parse(Settings, path);
   const at = (name: string): string => resolve(dirname(path), name);
   const secret = files.secret(at(rest.key));
   const own: NoteKey = { name: origin, use: 'log', publicKey: ed25519.getPublicKey(secret) };
@@ -69,6 +85,7 @@ export function loadSettings(path: string, env: NodeJS.ProcessEnv = process.env)
     sign: (text) => ed25519.sign(utf8(text), secret),
     database: databaseUrl === undefined ? { directory: at(rest.database) } : { url: databaseUrl },
     files: rest.s3 === undefined ? createFileStore(at(rest.tiles)) : createS3Store(s3Of(path, rest.s3, env)),
+    anchors: anchors === undefined ? null : { ...anchors, secret: files.secret(at(anchors.key)) },
     issuers: rest.issuers.map((issuer) => ({ ...issuer, publicKey: fromHex(issuer.publicKey) })),
   };
 }

@@ -1,4 +1,5 @@
 /** Checkpoints of transparency logs on chain (contracts/SPEC.md §18b): who anchored what, and a new one. */
+import { createHash } from 'node:crypto';
 import { Contract, ContractFactory, Interface, type Provider, type Signer } from 'ethers';
 import { fromHex, to0x } from '#attestation/base';
 import logAnchors from '../../../contracts/abi/LogAnchors.json' with { type: 'json' };
@@ -26,8 +27,13 @@ export async function deployLogAnchors(signer: Signer): Promise<string> {
   });
 }
 
+/** The log's name as LogAnchors has it: its SHA-256. */
+export function anchorOrigin(name: string): Uint8Array {
+  return new Uint8Array(createHash('sha256').update(name).digest());
+}
+
 /**
- * @param origin  SHA-256 of the log's name
+ * @param origin  as `anchorOrigin` makes it
  * @returns the transaction, once it is mined
  * @throws Rejection ANCHOR_ORDER, ANCHOR_EMPTY, CHAIN_*; CollateralError where the chain does not answer
  */
@@ -41,6 +47,19 @@ export function anchorCheckpoint(
     const sent = await anchors.getFunction('anchor').send(to0x(origin), size, to0x(root));
     await sent.wait();
     return sent.hash;
+  });
+}
+
+/** The newest of an account and a log; size 0: none. `time` is of the block, unix seconds. */
+export function newestLogAnchor(
+  provider: Provider,
+  contract: string,
+  { origin, sender }: { readonly origin: Uint8Array; readonly sender: string },
+): Promise<{ readonly size: number; readonly time: number }> {
+  return asked('reading the newest anchor', async () => {
+    const anchors = new Contract(contract, abi, provider);
+    const [size, time] = (await anchors.getFunction('newest').staticCall(sender, to0x(origin))) as [bigint, bigint];
+    return { size: Number(size), time: Number(time) };
   });
 }
 

@@ -1,10 +1,9 @@
 /** Anchors of a log on chain, held against what the log shows: where they do not fit there are two histories. */
-import { createHash } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigurationError, Rejection } from '#attestation/base';
 import { checkConsistency, type TreeState } from '#attestation/log';
 import type { TileReader } from '#libs/log';
-import { readLogAnchors, type LogAnchor } from '#libs/settlement';
+import { anchorOrigin, readLogAnchors, type LogAnchor } from '#libs/settlement';
 import { withChain } from './contracts-target.js';
 
 export interface ChainOptions {
@@ -29,7 +28,7 @@ export function anchorsOf({ rpc, chainId, contract, sender }: ChainOptions, orig
     throw new ConfigurationError('LOG_ANCHORS', { ...detail, rule: 'apps/cli/README.md' });
   }
   return withChain(rpc, chainId, (provider) => {
-    return readLogAnchors(provider, contract, { origin: originHash(origin), sender });
+    return readLogAnchors(provider, contract, { origin: anchorOrigin(origin), sender });
   });
 }
 
@@ -59,11 +58,6 @@ export async function anchorFault(
       ...{ rule: 'attestation/LOG.md §5', action: 'keep the note and the transaction: the log has two histories' },
     });
   }
-}
-
-/** As LogAnchors has it. */
-export function originHash(origin: string): Uint8Array {
-  return new Uint8Array(createHash('sha256').update(origin).digest());
 }
 
 export function address(text: string): string {

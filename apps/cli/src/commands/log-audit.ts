@@ -16,10 +16,10 @@ import {
   tilesOf,
   type LogFiles,
 } from '#libs/log';
-import { anchorCheckpoint, deployLogAnchors } from '#libs/settlement';
+import { anchorCheckpoint, anchorOrigin, deployLogAnchors } from '#libs/settlement';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { withChain } from './contracts-target.js';
-import { address, anchorFault, anchorsOf, chained, originHash, type ChainOptions } from './log-anchors.js';
+import { address, anchorFault, anchorsOf, chained, type ChainOptions } from './log-anchors.js';
 import { logUrl, publish, publisherOf } from './log-publish.js';
 
 interface PolicyOptions extends OutputOptions {
@@ -140,7 +140,7 @@ async function anchor(options: AnchorOptions) {
   return withChain(options.rpc, options.chainId, async (provider) => {
     const signer = new Wallet(to0x(readSecret(options.key)), provider);
     const contract = options.contract ?? (await deployLogAnchors(signer));
-    const transaction = await anchorCheckpoint(signer, contract, { origin: originHash(origin), size, root });
+    const transaction = await anchorCheckpoint(signer, contract, { origin: anchorOrigin(origin), size, root });
     const shown = { origin, size, root: toHex(root), contract, sender: signer.address, transaction };
     if (options.issuer === undefined) return shown;
     const body = { chainId: options.chainId, contract: fromHex(contract.toLowerCase()), size, root };

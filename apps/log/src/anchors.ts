@@ -1,0 +1,81 @@
+/**
+ * Checkpoints on chain, once an interval: the newest that a quorum of the witnesses saw, by whichever replica looks first.
+ * What the chain has decides, so that a start anew or another replica anchors nothing too early.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Wallet } from 'ethers';
+import { CodedError, to0x } from '#attestation/base';
+import { parseCheckpoint, trustCheckpoint, type Checkpoint, type TrustPolicy } from '#attestation/log';
+import type { LogService } from '#libs/log';
+import { poll } from '#libs/process';
+import { anchorCheckpoint, anchorOrigin, connect, newestLogAnchor } from '#libs/settlement';
+import type { AnchorSettings } from './settings.js';
+
+interface AnchorParts {
+  readonly log: Pick<LogService, 'checkpoint'>;
+  readonly policy: TrustPolicy;
+  readonly onFailure: (code: string, why: string) => void;
+}
+
+/** Looks for each interval: an anchor comes late by so much of it at most. */
+const looks = 24;
+/** Of a busy log the newest checkpoint has its cosignatures for a part of each round alone. */
+const seen = { everyMs: 50, withinMs: 10_000 };
+
+export class Anchors {
+  readonly #end = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly settings: AnchorSettings,
+    private readonly parts: AnchorParts,
+  ) {}
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end;
+    const pauseMs = (this.settings.everySeconds * 1000) / looks;
+    while (!signal.aborted) {
+      await this.#look().catch((error: unknown) => {
+        const code = error instanceof CodedError ? error.code : 'LOG_ANCHOR';
+        this.parts.onFailure(code, error instanceof Error ? error.message : String(error));
+      });
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Anchors where the last anchor is an interval old, and the log has grown. */
+  async #look(): Promise<void> {
+    const { rpcUrl, chainId, contract, secret, everySeconds } = this.settings;
+    const provider = connect(rpcUrl, chainId);
+    try {
+      const signer = new Wallet(to0x(secret), provider);
+      const { origin: name, size: served } = parseCheckpoint(await this.parts.log.checkpoint());
+      const origin = anchorOrigin(name);
+      const { size, time } = await newestLogAnchor(provider, contract, { origin, sender: signer.address });
+      if (size === served || time + everySeconds > Date.now() / 1000) return;
+      const checkpoint = await this.#seenCheckpoint();
+      if (checkpoint !== null) await anchorCheckpoint(signer, contract, { ...checkpoint, origin });
+    } finally {
+      provider.destroy();
+    }
+  }
+
+  /** Null where no quorum saw the newest one by now: the next look comes. */
+  #seenCheckpoint(): Promise<Checkpoint | null> {
+    const { log, policy } = this.parts;
+    const look = async (): Promise<Checkpoint | null> => {
+      const { checkpoint, witnessedAt } = trustCheckpoint(parseCheckpoint(await log.checkpoint()), policy);
+      return policy.quorum === null || witnessedAt !== null ? checkpoint : null;
+    };
+    return poll(look, { ...seen, goesOn: () => !this.#end.signal.aborted });
+  }
+}
