@@ -1,4 +1,7 @@
-/** A table of 500 MB, planned and sealed within 400 MiB of all processes together (the aim is 256); memory does not grow with the file. */
+/**
+ * A table of 500 MB, planned and sealed within 256 MiB of all processes together; by name one of 5 GB within 1 GiB:
+ * `VERITRAIN_TABLE_BYTES=5e9`.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +14,8 @@ import { kinds, writeLargeTable } from '#test/large-table';
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-table-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const tableBytes = 500e6;
-const memoryBytesMax = 400 * 2 ** 20;
+const tableBytes = Number(process.env['VERITRAIN_TABLE_BYTES'] ?? 500e6);
+const memoryBytesMax = (tableBytes > 500e6 ? 1024 : 256) * 2 ** 20;
 
 /** Stages that progress was told of, in order. */
 function stagesOf(stderr: string): string[] {
@@ -23,7 +26,7 @@ function stagesOf(stderr: string): string[] {
   return [...new Set(told)];
 }
 
-it('is planned and sealed in bounded memory, and says how far it is', { timeout: 3_600_000 }, async () => {
+it('is planned and sealed in bounded memory, and says how far it is', { timeout: 7_200_000 }, async () => {
   const data = join(folder, 'table.csv');
   const rows = await writeLargeTable(data, tableBytes);
   const plan = join(folder, 'plan');
@@ -43,6 +46,7 @@ it('is planned and sealed in bounded memory, and says how far it is', { timeout:
   const header = parseDataHeader(dataset.header);
   expect(header.split).toEqual({ train: rows - Math.round(rows / 10), validation: Math.round(rows / 10) });
   expect(header.label).toMatchObject({ kind: 'class', classes: kinds.length });
+  console.warn(`peaks: ${planned.peakBytes} and ${sealed.peakBytes} bytes`);
   for (const { peakBytes } of [planned, sealed]) expect(peakBytes).toBeLessThan(memoryBytesMax);
   expect(readdirSync(folder).toSorted()).toEqual(['key.json', 'plan', 'sealed', 'table.csv']);
 });
