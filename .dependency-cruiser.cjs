@@ -171,8 +171,8 @@ const parts = {
     npm: ['@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   'log-server': app('log', {
-    may: ['attestation', 'transparency', 'log', 'process', 'telemetry'],
-    npm: ['@nestjs', '@noble/curves', 'express', 'reflect-metadata', 'zod'],
+    may: ['attestation', 'transparency', 'log', 'process', 'settlement', 'telemetry'],
+    npm: ['@nestjs', '@noble/curves', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   witness: app('witness', {
     may: ['attestation', 'transparency', 'process', 'telemetry'],

@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HDNodeWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromHex, toHex, utf8 } from '#attestation/base';
@@ -60,14 +61,14 @@ describe('a log that anchors', () => {
   it('writes what a quorum saw on chain, once an interval, and nothing where it did not grow', async () => {
     let served = note(3);
     const { anchors, failures } = startedWith(2, () => served);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500);
     // Nobody saw it yet.
     expect(await onChain()).toEqual([]);
     served = seenNote(3);
     await expect.poll(() => onChain(), { timeout: 10_000 }).toEqual(anchored(3));
     served = seenNote(5);
     await expect.poll(() => onChain(), { timeout: 10_000 }).toEqual(anchored(3, 5));
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+    await sleep(3000);
     expect(await onChain()).toEqual(anchored(3, 5));
     await anchors.stop();
     expect(failures).toEqual([]);
@@ -75,7 +76,7 @@ describe('a log that anchors', () => {
 
   it('started anew, or a second replica, writes nothing before the interval is over', async () => {
     const { anchors } = startedWith(3600, () => seenNote(8));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500);
     await anchors.stop();
     expect(await onChain()).toEqual(anchored(3, 5));
   }, 60_000);
