@@ -19,6 +19,7 @@ import { TenantLimits1763840000000 } from './1763840000000-tenant-limits.js';
 import { KeyScopes1763845000000 } from './1763845000000-key-scopes.js';
 import { NodePreflights1763850000000 } from './1763850000000-node-preflights.js';
 import { ProverKeys1763855000000 } from './1763855000000-prover-keys.js';
+import { LeaseNode1763860000000 } from './1763860000000-lease-node.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -40,4 +41,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   KeyScopes1763845000000,
   NodePreflights1763850000000,
   ProverKeys1763855000000,
+  LeaseNode1763860000000,
 ];

@@ -452,6 +452,7 @@ CREATE INDEX "IDX_56f7f91a0d2f4acce21c6d998f" ON public.job_event USING btree (j
 CREATE UNIQUE INDEX "IDX_3c180e47e14e0cc8d584493f07" ON public.lease USING btree (job_id, fence);
 CREATE INDEX "IDX_4d5041261e854f16784f923abd" ON public.lease USING btree (expires_at) WHERE (state = 'active'::text);
 CREATE UNIQUE INDEX "IDX_a9d9dd0dc75b33fbfe50f09e9a" ON public.lease USING btree (job_id) WHERE (state = 'active'::text);
+CREATE INDEX "IDX_lease_node" ON public.lease USING btree (node_id, acquired_at);
 CREATE INDEX "IDX_lease_node_active" ON public.lease USING btree (node_id) WHERE (state = 'active'::text);
 CREATE INDEX "IDX_lease_refused" ON public.lease USING btree (node_id) WHERE (state = 'refused'::text);
 CREATE INDEX "IDX_log_outbox_due" ON public.log_outbox USING btree (next_at) WHERE (ended_at IS NULL);

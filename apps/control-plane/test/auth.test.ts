@@ -118,6 +118,8 @@ const matrix: Readonly<Record<string, Row>> = {
     path: () => `${jobPath()}/bundle`,
     expected: { ...readsJobs, client: 409, reviewer: 409, admin: 409 },
   },
+  'GET /v1/jobs/:id/segments': { method: 'get', path: () => `${jobPath()}/segments`, expected: readsJobs },
+  'GET /v1/jobs/:id/appraisals': { method: 'get', path: () => `${jobPath()}/appraisals`, expected: readsJobs },
   'GET /v1/jobs/:id/events': {
     method: 'get',
     path: () => `/v1/jobs/0x${'00'.repeat(32)}/events`,
@@ -202,6 +204,11 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /v1/nodes/:id/appraisals': {
     method: 'get',
     path: () => `/v1/nodes/${nodeId}/appraisals`,
+    expected: { operator: 200, otherOperator: 404, admin: 200 },
+  },
+  'GET /v1/nodes/:id/earnings': {
+    method: 'get',
+    path: () => `/v1/nodes/${nodeId}/earnings`,
     expected: { operator: 200, otherOperator: 404, admin: 200 },
   },
   'GET /v1/nodes/:id/preflight': {
@@ -373,6 +380,8 @@ describe('authorisation', () => {
 const preflightCheck = '{ name: "kernel", state: "ok", found: "6.12", expected: "6.11", action: "" }';
 const preflightReport = `{ kind: "host", simulated: false, at: "2026-01-01T00:00:00Z", checks: [${preflightCheck}] }`;
 
+const ofEveryTenantAlone = { tenantAdmin: 'ROLE_FORBIDDEN', otherAdmin: 'ROLE_FORBIDDEN' };
+
 /** Of every field of the schema's root types: what is asked, and what comes back by caller; the others are forbidden. */
 const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial<Record<KeyName, string>> }>> = {
   'Query.job': { ask: () => `query { job(id: "${spare.jobId}") { id } }`, expected: sees('ok') },
@@ -435,6 +444,45 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
     ask: () => `mutation { postPreflight(id: "${nodeId}", report: ${preflightReport}) { id } }`,
     expected: { operator: 'ok', otherOperator: 'NODE_UNKNOWN' },
   },
+  'Query.nodeEarningPage': {
+    ask: () => `query { nodeEarningPage(id: "${nodeId}") { nextCursor } }`,
+    expected: { operator: 'ok', otherOperator: 'NODE_UNKNOWN', admin: 'ok' },
+  },
+  'Query.jobSegmentPage': {
+    ask: () => `query { jobSegmentPage(id: "${spare.jobId}") { nextCursor } }`,
+    expected: sees('ok'),
+  },
+  'Query.jobAppraisals': {
+    ask: () => `query { jobAppraisals(id: "${spare.jobId}") { tier } }`,
+    expected: sees('ok'),
+  },
+  'Query.keyPage': { ask: () => 'query { keyPage { nextCursor } }', expected: { admin: 'ok' } },
+  'Mutation.revokeKey': {
+    ask: () => 'mutation { revokeKey(id: "0000") { id } }',
+    expected: { admin: 'KEY_UNKNOWN' },
+  },
+  'Query.auditPage': { ask: () => 'query { auditPage { nextCursor } }', expected: { admin: 'ok' } },
+  'Query.deadLetterPage': {
+    ask: () => 'query { deadLetterPage { nextCursor } }',
+    expected: { admin: 'ok', ...ofEveryTenantAlone },
+  },
+  'Mutation.replayDeadLetter': {
+    ask: () => 'mutation { replayDeadLetter(id: "9999") { id } }',
+    expected: { admin: 'DEAD_LETTER_UNKNOWN', ...ofEveryTenantAlone },
+  },
+  'Query.webhooks': { ask: () => 'query { webhooks { id } }', expected: { client: 'ok', otherClient: 'ok' } },
+  'Query.webhookDeliveries': {
+    ask: () => `query { webhookDeliveries(id: "wh_${'0'.repeat(24)}") { id } }`,
+    expected: { client: 'WEBHOOK_UNKNOWN', otherClient: 'WEBHOOK_UNKNOWN' },
+  },
+  'Mutation.removeWebhook': {
+    ask: () => `mutation { removeWebhook(id: "wh_${'0'.repeat(24)}") }`,
+    expected: { client: 'WEBHOOK_UNKNOWN', otherClient: 'WEBHOOK_UNKNOWN' },
+  },
+  'Mutation.retryDelivery': {
+    ask: () => `mutation { retryDelivery(id: "wh_${'0'.repeat(24)}", delivery: "1") }`,
+    expected: { client: 'WEBHOOK_UNKNOWN', otherClient: 'WEBHOOK_UNKNOWN' },
+  },
   'Query.earningPage': {
     ask: () => 'query { earningPage { items { jobId } } }',
     expected: { operator: 'ok', otherOperator: 'ok' },
@@ -458,7 +506,8 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
 };
 
 function codeFor(expected: Partial<Record<KeyName, string>>, who: KeyName): string {
-  if (who !== 'tenantAdmin' && who !== 'otherAdmin') return expected[who] ?? 'ROLE_FORBIDDEN';
+  if (expected[who] !== undefined) return expected[who];
+  if (who !== 'tenantAdmin' && who !== 'otherAdmin') return 'ROLE_FORBIDDEN';
   if (expected.admin === undefined) return 'ROLE_FORBIDDEN';
   if (expected.client === undefined && expected.otherOperator !== undefined) return expected.otherOperator;
   return who === 'tenantAdmin' ? expected.admin : (expected.otherClient ?? expected.admin);

@@ -90,6 +90,9 @@ export interface Node {
   readonly online: boolean;
   readonly lastSeenAt: string;
   readonly createdAt: string;
+  /** Null for whom it is not. */
+  readonly leases: number | null;
+  readonly evidenceAt: string | null;
 }
 
 export interface AuditRow {

@@ -1,4 +1,4 @@
-/** What policies of jobs said of a node's evidence: which firmware they saw, what would refuse it and why. */
+/** What policies of jobs said of evidence, of a node or for a job: which firmware they saw, what would refuse it and why. */
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { z } from 'zod';
@@ -39,7 +39,17 @@ export class Appraisals {
     const { manager } = this.database;
     const node = await manager.findOneBy(NodeRecord, { id: nodeId });
     if (node === null || !seesTenant(principal, node.tenant)) throw unknownNode(nodeId);
-    const leases = await manager.find(Lease, { where: { nodeId }, order: { acquiredAt: 'DESC' }, take: shownMax });
+    return this.among({ nodeId });
+  }
+
+  /** Of whatever nodes offered evidence for it, newest first; whoever asks may see the job. */
+  ofJob(jobId: string): Promise<AppraisalView[]> {
+    return this.among({ jobId });
+  }
+
+  private async among(where: { readonly nodeId: string } | { readonly jobId: string }): Promise<AppraisalView[]> {
+    const { manager } = this.database;
+    const leases = await manager.find(Lease, { where, order: { acquiredAt: 'DESC' }, take: shownMax });
     const among = { leaseId: In(leases.map(({ id }) => id)) };
     const known = new Map(leases.map((lease) => [lease.id, lease]));
     const first = await manager.findBy(Verdict, among);

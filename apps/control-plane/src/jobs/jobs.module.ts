@@ -11,6 +11,7 @@ import { Jobs } from './jobs.service.js';
 import { JobJournal } from './journal.js';
 import { Placement } from './placement.js';
 import { Quotas } from './quotas.js';
+import { Segments } from './segments.js';
 import { SubmissionBatch } from './submission-batch.js';
 import { Tenants } from './tenants.service.js';
 
@@ -27,6 +28,7 @@ import { Tenants } from './tenants.service.js';
     Jobs,
     Placement,
     Quotas,
+    Segments,
     SubmissionBatch,
     Tenants,
   ],
@@ -41,6 +43,7 @@ import { Tenants } from './tenants.service.js';
     Jobs,
     Placement,
     Quotas,
+    Segments,
     Tenants,
   ],
 })

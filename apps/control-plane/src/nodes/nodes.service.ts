@@ -20,6 +20,7 @@ import { pageOf, type Page } from '../core/paging.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
 import { onlineSince } from '../core/timing/online.js';
+import { atWork, type AtWork } from './at-work.js';
 import { nodeIdOf } from './node-id.js';
 import { unknownNode } from './unknown-node.js';
 
@@ -35,12 +36,18 @@ export const NodeView = z
     online: z.boolean(),
     lastSeenAt: z.iso.datetime(),
     createdAt: z.iso.datetime(),
+    /** Leases that run; null for whom it is not. */
+    leases: z.int().nullable(),
+    /** When the newest evidence of its leases was judged; null: none was yet, or it is not for who asks. */
+    evidenceAt: z.iso.datetime().nullable(),
   })
   .meta({ id: 'Node' });
 export type NodeView = z.infer<typeof NodeView>;
 export const NodePage = z
   .object({ items: z.array(NodeView), nextCursor: z.string().nullable() })
   .meta({ id: 'NodePage' });
+
+const noWork: ReadonlyMap<string, AtWork> = new Map();
 
 @Injectable()
 export class Nodes {
@@ -94,11 +101,14 @@ export class Nodes {
       .limit(limit + 1);
     if (principal.role === 'operator') query.andWhere('n.tenant = :tenant', { tenant: principal.tenant });
     if (after !== undefined) query.andWhere('n.id > :after', { after });
+    const nodes = await query.getMany();
+    const own = nodes.filter(({ tenant }) => seesTenant(principal, tenant)).map(({ id }) => id);
+    const work = own.length === 0 ? noWork : await atWork(this.database.manager, own);
     return pageOf(
-      await query.getMany(),
+      nodes,
       limit,
       (node) => node.id,
-      (node) => this.view(node),
+      (node) => this.view(node, work.get(node.id)),
     );
   }
 
@@ -106,7 +116,14 @@ export class Nodes {
     const node = await this.database.manager.findOneBy(NodeRecord, { id });
     const isHidden = principal.role === 'operator' && node !== null && !seesTenant(principal, node.tenant);
     if (node === null || isHidden) throw unknownNode(id);
-    return this.view(node);
+    return this.seen(principal, node);
+  }
+
+  /** @throws Rejection NODE_UNKNOWN when it is not the caller's, who is no administrator */
+  async own(principal: Principal, id: string): Promise<NodeView> {
+    const node = await this.database.manager.findOneBy(NodeRecord, { id });
+    if (node === null || !seesTenant(principal, node.tenant)) throw unknownNode(id);
+    return this.seen(principal, node);
   }
 
   /** Whether the node is given jobs. @throws Rejection NODE_UNKNOWN when it is not the caller's, who is no administrator */
@@ -118,7 +135,7 @@ export class Nodes {
         await manager.update(NodeRecord, { id }, { state });
         await this.auditLog.audit(manager, { actor: principal.keyId, tenant: principal.tenant }, `node.${state}`, id);
       }
-      return this.view(Object.assign(node, { state }));
+      return this.seen(principal, Object.assign(node, { state }), { manager });
     });
   }
 
@@ -127,7 +144,12 @@ export class Nodes {
     return onlineSince(this.clock, this.config);
   }
 
-  private view(node: NodeRecord): NodeView {
+  private async seen(principal: Principal, node: NodeRecord, { manager }: Pick<DataSource, 'manager'> = this.database) {
+    const work = seesTenant(principal, node.tenant) ? await atWork(manager, [node.id]) : noWork;
+    return this.view(node, work.get(node.id));
+  }
+
+  private view(node: NodeRecord, { leases, evidenceAt }: Partial<AtWork> = {}): NodeView {
     return {
       id: node.id,
       name: node.name,
@@ -137,6 +159,8 @@ export class Nodes {
       online: node.lastSeenAt > this.onlineSince(),
       lastSeenAt: node.lastSeenAt.toISOString(),
       createdAt: node.createdAt.toISOString(),
+      leases: leases ?? null,
+      evidenceAt: evidenceAt ?? null,
     };
   }
 }

@@ -1,6 +1,6 @@
 /** What an operator's account was paid, job by job, from the chain's confirmed events. */
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, LessThan } from 'typeorm';
+import { DataSource, In, LessThan, type SelectQueryBuilder } from 'typeorm';
 import { z } from 'zod';
 import { EscrowEventRecord, Job, Lease } from '#libs/persistence';
 import { Hex32 } from '#libs/wire';
@@ -28,17 +28,42 @@ export const EarningPage = z
   .meta({ id: 'EarningPage' });
 export type EarningPage = z.infer<typeof EarningPage>;
 
+interface PaidNode {
+  readonly id: string;
+  /** Account that its operator is paid to. */
+  readonly provider: string;
+}
+
 @Injectable()
 export class Earnings {
   constructor(private readonly database: DataSource) {}
 
   /** Jobs that name the caller's account, or that its nodes had, newest first. */
-  async list({ provider, tenant }: Principal, limit: number, cursor: string | undefined): Promise<EarningPage> {
-    const query = this.database.manager
-      .createQueryBuilder(Job, 'j')
-      .where(`(j.provider = :provider OR j.id IN ${this.leased()})`, { provider, tenant })
-      .orderBy('j.seq', 'DESC')
-      .limit(limit + 1);
+  list({ provider, tenant }: Principal, limit: number, cursor: string | undefined): Promise<EarningPage> {
+    const among = this.jobs().where(`(j.provider = :provider OR j.id IN ${this.leased('l.tenant = :tenant')})`, {
+      provider,
+      tenant,
+    });
+    return this.page(among, provider, limit, cursor);
+  }
+
+  /** What its account was paid for jobs that a node had, newest first. */
+  ofNode(node: PaidNode, limit: number, cursor: string | undefined): Promise<EarningPage> {
+    const among = this.jobs().where(`j.id IN ${this.leased('l.node_id = :id')}`, { id: node.id });
+    return this.page(among, node.provider, limit, cursor);
+  }
+
+  private jobs(): SelectQueryBuilder<Job> {
+    return this.database.manager.createQueryBuilder(Job, 'j').orderBy('j.seq', 'DESC');
+  }
+
+  private async page(
+    query: SelectQueryBuilder<Job>,
+    provider: string | null,
+    limit: number,
+    cursor: string | undefined,
+  ): Promise<EarningPage> {
+    query.limit(limit + 1);
     if (cursor !== undefined) query.andWhere({ seq: LessThan(decodeCursor(cursor)) });
     const jobs = await query.getMany();
     const events = await this.database.manager.find(EscrowEventRecord, {
@@ -54,8 +79,8 @@ export class Earnings {
     return pageOf(jobs, limit, ({ seq }) => seq, of);
   }
 
-  private leased(): string {
-    const query = this.database.manager.createQueryBuilder(Lease, 'l').select('l.job_id').where('l.tenant = :tenant');
+  private leased(which: string): string {
+    const query = this.database.manager.createQueryBuilder(Lease, 'l').select('l.job_id').where(which);
     return `(${query.getQuery()})`;
   }
 }

@@ -10,6 +10,7 @@ export type LeaseState = (typeof leaseStates)[number];
 @Index(['jobId', 'fence'], { unique: true })
 @Index(['jobId'], { unique: true, where: `"state" = 'active'` })
 @Index(['expiresAt'], { where: `"state" = 'active'` })
+@Index('IDX_lease_node', ['nodeId', 'acquiredAt'])
 @Index('IDX_lease_refused', ['nodeId'], { where: `"state" = 'refused'` })
 @Index('IDX_lease_node_active', ['nodeId'], { where: `"state" = 'active'` })
 export class Lease {

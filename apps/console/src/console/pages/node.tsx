@@ -61,6 +61,7 @@ function About({ node }: { readonly node: Node }) {
           ['Least price', priceMin === undefined ? 'not said' : ether(priceMin)],
           ['Release', plain(version)],
           ['Last seen', <Ago at={node.lastSeenAt} />],
+          ...(node.leases === null ? [] : [['Jobs that it has', String(node.leases)] as const]),
           ['Known since', utcOf(node.createdAt)],
         ]}
       />

@@ -25,7 +25,16 @@ export function Nodes({ query, me }: { readonly query: URLSearchParams; readonly
       <List
         of={nodes}
         label="nodes"
-        columns={['State', 'Node', 'Hardware, as it says', 'Firmware, as it says', 'Least price', 'Last seen']}
+        columns={[
+          'State',
+          'Node',
+          'Hardware, as it says',
+          'Firmware, as it says',
+          'Evidence',
+          'Jobs',
+          'Least price',
+          'Last seen',
+        ]}
         none="No nodes yet"
         whenNone={<None isOperator={me.role === 'operator'} />}
         at={['/nodes', query]}
@@ -36,7 +45,7 @@ export function Nodes({ query, me }: { readonly query: URLSearchParams; readonly
 }
 
 function Row({ node }: { readonly node: Node }) {
-  const { id, name, capabilities, lastSeenAt } = node;
+  const { id, name, capabilities, lastSeenAt, leases, evidenceAt } = node;
   const { tee, cores, memoryMiB, tcb, priceMin } = capabilities;
   return (
     <tr>
@@ -50,6 +59,8 @@ function Row({ node }: { readonly node: Node }) {
         {plain(tee)}, {cores} cores, {Math.round(memoryMiB / 1024)} GiB
       </td>
       <td>{tcb === undefined ? 'not said' : plain(tcb)}</td>
+      <td>{evidenceAt === null ? '–' : <Ago at={evidenceAt} />}</td>
+      <td class="number">{leases ?? '–'}</td>
       <td class="number">{priceMin === undefined ? '–' : ether(priceMin)}</td>
       <td>
         <Ago at={lastSeenAt} />

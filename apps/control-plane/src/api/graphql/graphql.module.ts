@@ -1,4 +1,4 @@
-/** GraphQL: the same jobs, escrows, data sets, nodes and earnings, and the progress of jobs as a subscription. */
+/** GraphQL: what REST lists and steers, and the progress of jobs as a subscription. */
 import { Module, type DynamicModule } from '@nestjs/common';
 import { GraphQLModule } from '@nestjs/graphql';
 import type { TrustProxy } from '../../core/config/trust-proxy.js';
@@ -7,6 +7,8 @@ import { EvidenceModule } from '../../evidence/evidence.module.js';
 import { JobsModule } from '../../jobs/jobs.module.js';
 import { NodesModule } from '../../nodes/nodes.module.js';
 import { SettlementModule } from '../../settlement/settlement.module.js';
+import { WebhooksModule } from '../../webhooks/webhooks.module.js';
+import { AdminResolver } from './admin.resolver.js';
 import { DatasetsResolver } from './datasets.resolver.js';
 import { EscrowResolver } from './escrow.resolver.js';
 import { GraphqlGate } from './graphql-gate.js';
@@ -16,10 +18,13 @@ import { NodesResolver } from './nodes.resolver.js';
 import { OperatorResolver } from './operator.resolver.js';
 import { OwnResolver } from './own.resolver.js';
 import { TenantsResolver } from './tenants.resolver.js';
+import { WebhooksResolver } from './webhooks.resolver.js';
+import { WorkResolver } from './work.resolver.js';
 
 @Module({
-  imports: [DataModule, EvidenceModule, JobsModule, NodesModule, SettlementModule],
+  imports: [DataModule, EvidenceModule, JobsModule, NodesModule, SettlementModule, WebhooksModule],
   providers: [
+    AdminResolver,
     DatasetsResolver,
     EscrowResolver,
     GraphqlGate,
@@ -28,6 +33,8 @@ import { TenantsResolver } from './tenants.resolver.js';
     OperatorResolver,
     OwnResolver,
     TenantsResolver,
+    WebhooksResolver,
+    WorkResolver,
   ],
 })
 export class GraphqlModule {

@@ -5,15 +5,17 @@ import { PreflightCheck, PreflightReport } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import { AppraisalCheck, Appraisals, AppraisalView } from '../../evidence/appraisals.js';
 import { refusal } from '../../core/problem/codes.js';
+import { Nodes } from '../../nodes/nodes.service.js';
 import { Preflights, PreflightView } from '../../nodes/preflights.js';
 import { EarningPage, Earnings, EarningView } from '../../settlement/earnings.js';
 import { ProblemFilter } from '../problem.filter.js';
+import { shown } from './arguments.js';
 import './escrow.resolver.js';
 import { nodeId } from './nodes.resolver.js';
 import { inputType, objectType } from './object-type.js';
 
 objectType('AppraisalCheck', AppraisalCheck);
-const AppraisalType = objectType('Appraisal', AppraisalView, { leaseId: ID, jobId: ID });
+export const AppraisalType = objectType('Appraisal', AppraisalView, { leaseId: ID, jobId: ID });
 objectType('Earning', EarningView, { jobId: ID });
 objectType('PreflightCheck', PreflightCheck);
 const PreflightType = objectType('Preflight', PreflightView, { id: ID });
@@ -27,6 +29,7 @@ export class OperatorResolver {
   constructor(
     private readonly appraisals: Appraisals,
     private readonly earnings: Earnings,
+    private readonly nodes: Nodes,
     private readonly preflights: Preflights,
   ) {}
 
@@ -35,6 +38,18 @@ export class OperatorResolver {
   @Allow('operator', 'admin')
   nodeAppraisals(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<AppraisalView[]> {
     return this.appraisals.of(caller, nodeId(id));
+  }
+
+  /** What the account of a node was paid, job by job, for those that it had. */
+  @Query(() => EarningPageType)
+  @Allow('operator', 'admin')
+  async nodeEarningPage(
+    @Caller() caller: Principal,
+    @Args('id', { type: () => ID }) id: string,
+    @Args('limit', { type: () => Int, defaultValue: 50 }) limit: number,
+    @Args('cursor', { type: () => String, nullable: true }) cursor: string | null,
+  ): Promise<EarningPage> {
+    return this.earnings.ofNode(await this.nodes.own(caller, nodeId(id)), shown(limit), cursor ?? undefined);
   }
 
   /** What preflights found on a node's host, as posted, newest first. */

@@ -1,32 +1,10 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { Allow, Caller, demandGlobal, type Principal } from '../../core/auth/principal.js';
-import { DeadLetters } from '../../core/events/dead-letters.js';
+import { DeadLetterPage, DeadLetters, DeadLetterView, LetterId } from '../../core/events/dead-letters.js';
 import { Essential } from '../../core/overload/shedding.js';
 import { decodeCursor, PageQuery } from '../../core/paging.js';
-
-const LetterId = z.string().regex(/^[1-9][0-9]{0,17}$/);
-const DeadLetterSchema = z
-  .object({
-    id: LetterId,
-    at: z.iso.datetime(),
-    source: z.enum(['tcp', 'nats', 'event']),
-    pattern: z.string(),
-    /** Key id of the sender; null where nobody was recognised. */
-    actor: z.string().nullable(),
-    code: z.string(),
-    reason: z.unknown(),
-    bytes: z.int(),
-    replayable: z.boolean(),
-    replayedAt: z.iso.datetime().nullable(),
-    /** `ok`, or the code of the failure. */
-    replayCode: z.string().nullable(),
-  })
-  .meta({ id: 'DeadLetter' });
-const DeadLetterPage = z
-  .object({ items: z.array(DeadLetterSchema), nextCursor: z.string().nullable() })
-  .meta({ id: 'DeadLetterPage' });
 
 @ApiTags('dead letters')
 @ApiBearerAuth()
@@ -48,7 +26,7 @@ export class DeadLettersController {
   @Post(':id/replay')
   @HttpCode(200)
   @ApiHeader({ name: 'idempotency-key', required: true })
-  @ApiResponse({ status: 200, standardSchema: DeadLetterSchema })
+  @ApiResponse({ status: 200, standardSchema: DeadLetterView })
   replay(@Caller() caller: Principal, @Param('id', { schema: LetterId }) id: string) {
     demandGlobal(caller);
     return this.letters.replay(caller, id);

@@ -26,12 +26,14 @@ import { BodyOfAtMost } from '../../core/overload/body.guard.js';
 import { largeBodyBytesMax } from '../../core/overload/limits.js';
 import { NewJobs } from '../../core/overload/shedding.js';
 import { PageQuery } from '../../core/paging.js';
+import { Appraisals, AppraisalView } from '../../evidence/appraisals.js';
 import { BundleAssembly } from '../../evidence/bundle-assembly.js';
 import { streamOf } from '../../data/parts.js';
 import { JobCommands } from '../../jobs/job-commands.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
 import { assuranceKinds, JobPage, JobView } from '../../jobs/job.view.js';
 import { Jobs, searchShape } from '../../jobs/jobs.service.js';
+import { SegmentPage, Segments } from '../../jobs/segments.js';
 import { jobStates } from '../../jobs/state-machine.js';
 import { MadeAt } from './location.interceptor.js';
 
@@ -74,6 +76,8 @@ export class JobsController {
     private readonly stream: JobStream,
     private readonly blobs: BlobStore,
     private readonly bundles: BundleAssembly,
+    private readonly appraisalsOf: Appraisals,
+    private readonly segmentsOf: Segments,
   ) {}
 
   @Post()
@@ -195,6 +199,26 @@ export class JobsController {
       pump().catch(() => subscriber.complete());
       return () => abort.abort();
     });
+  }
+
+  /** Its segments one by one, in their order. */
+  @Get(':id/segments')
+  @Allow('client', 'reviewer', 'admin')
+  @ApiResponse({ status: 200, standardSchema: SegmentPage })
+  segments(
+    @Caller() caller: Principal,
+    @Param('id', { schema: Hex32 }) id: string,
+    @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>,
+  ): Promise<SegmentPage> {
+    return this.segmentsOf.list(caller, id, query.limit, query.cursor);
+  }
+
+  /** What its policy said of the evidence that nodes offered, newest first: 50 of them, refused ones too. */
+  @Get(':id/appraisals')
+  @Allow('client', 'reviewer', 'admin')
+  @ApiResponse({ status: 200, standardSchema: z.array(AppraisalView) })
+  async appraisals(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<AppraisalView[]> {
+    return this.appraisalsOf.ofJob((await this.jobs.find(caller, id)).id);
   }
 
   /** The result's ciphertext. */

@@ -3,7 +3,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
 import { Address, TenantName, text, roles, scopes, KeyId, KeyView } from '#libs/wire';
-import { ApiKeys } from '../../core/auth/api-keys.js';
+import { ApiKeys, Key, KeyPage } from '../../core/auth/api-keys.js';
 import { Allow, Caller, everyTenant, type Principal } from '../../core/auth/principal.js';
 import { ShownOnce } from '../../core/idempotency/idempotency.interceptor.js';
 import { decodeCursor, PageQuery } from '../../core/paging.js';
@@ -24,10 +24,8 @@ const NewKey = z
   .refine(({ role, tenant }) => role === 'admin' || tenant !== null, 'a tenant, which administrators alone may lack')
   .refine(({ role, provider }) => (role === 'operator') === (provider !== undefined), 'a provider for operators alone')
   .meta({ id: 'NewKey' });
-const Key = KeyView.meta({ id: 'Key' });
 /** `key` stands only in the first answer; a replay has none. */
 const CreatedKey = KeyView.extend({ key: z.string().optional() }).meta({ id: 'CreatedKey' });
-const KeyPage = z.object({ items: z.array(Key), nextCursor: z.string().nullable() }).meta({ id: 'KeyPage' });
 
 @ApiTags('keys')
 @ApiBearerAuth()

@@ -7,6 +7,7 @@ import { decodeCursor, PageQuery } from '../../core/paging.js';
 import { Appraisals, AppraisalView } from '../../evidence/appraisals.js';
 import { NodePage, Nodes, NodeView } from '../../nodes/nodes.service.js';
 import { Preflights, PreflightView } from '../../nodes/preflights.js';
+import { EarningPage, Earnings } from '../../settlement/earnings.js';
 
 const NewPreflight = PreflightReport.meta({ id: 'NewPreflight' });
 
@@ -17,6 +18,7 @@ export class NodesController {
   constructor(
     private readonly nodes: Nodes,
     private readonly appraisalsOf: Appraisals,
+    private readonly earningsOf: Earnings,
     private readonly preflightsOf: Preflights,
   ) {}
 
@@ -41,6 +43,18 @@ export class NodesController {
   @ApiResponse({ status: 200, standardSchema: z.array(AppraisalView) })
   appraisals(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<AppraisalView[]> {
     return this.appraisalsOf.of(caller, id);
+  }
+
+  /** What its account was paid, job by job, for those that it had. */
+  @Get(':id/earnings')
+  @Allow('operator', 'admin')
+  @ApiResponse({ status: 200, standardSchema: EarningPage })
+  async earnings(
+    @Caller() caller: Principal,
+    @Param('id', { schema: Uuid }) id: string,
+    @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>,
+  ): Promise<EarningPage> {
+    return this.earningsOf.ofNode(await this.nodes.own(caller, id), query.limit, query.cursor);
   }
 
   /** What preflights found on its host, as posted, newest first: the last 10. */

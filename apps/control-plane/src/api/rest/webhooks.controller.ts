@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import type { Webhook, WebhookDelivery } from '#libs/persistence';
 import { httpUrl } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import type { Config } from '../../core/config/config.js';
@@ -11,6 +10,14 @@ import { refusal } from '../../core/problem/codes.js';
 import { jobStates } from '../../jobs/state-machine.js';
 import { namesClosedHost } from '../../webhooks/public-address.js';
 import { WebhookStore } from '../../webhooks/webhook-store.js';
+import {
+  DeliveryId,
+  DeliveryView,
+  deliveryView,
+  WebhookId,
+  WebhookView,
+  webhookView,
+} from '../../webhooks/webhook.view.js';
 
 const CreateWebhook = z
   .object({
@@ -21,39 +28,10 @@ const CreateWebhook = z
   })
   .meta({ id: 'CreateWebhook' });
 
-const WebhookView = z
-  .object({
-    id: z.string(),
-    url: z.string(),
-    states: z.array(z.string()),
-    createdAt: z.string(),
-    /** Set when the receiver said that it is gone (410). */
-    disabledAt: z.string().nullable(),
-  })
-  .meta({ id: 'Webhook' });
 const CreatedWebhook = WebhookView.extend({
   /** `whsec_…`; it stands only in the first answer, a replay has none. */
   secret: z.string().optional(),
 }).meta({ id: 'CreatedWebhook' });
-const DeliveryView = z
-  .object({
-    id: z.string(),
-    /** The `webhook-id` of every attempt. */
-    messageId: z.string(),
-    attempts: z.int(),
-    createdAt: z.string(),
-    /** null when it is delivered or given up. */
-    nextAt: z.string().nullable(),
-    endedAt: z.string().nullable(),
-    /** HTTP status or code of the last attempt. */
-    lastOutcome: z.string().nullable(),
-    /** The body, as it is sent. */
-    body: z.string(),
-  })
-  .meta({ id: 'WebhookDelivery' });
-
-const Id = z.string().regex(/^wh_[0-9a-f]{24}$/);
-const DeliveryId = z.string().regex(/^[1-9][0-9]{0,17}$/);
 
 @ApiTags('webhooks')
 @ApiBearerAuth()
@@ -103,7 +81,7 @@ export class WebhooksController {
   @Delete(':id')
   @HttpCode(204)
   @Allow('client')
-  remove(@Caller() caller: Principal, @Param('id', { schema: Id }) id: string): Promise<void> {
+  remove(@Caller() caller: Principal, @Param('id', { schema: WebhookId }) id: string): Promise<void> {
     return this.store.remove(caller, id);
   }
 
@@ -113,7 +91,7 @@ export class WebhooksController {
   @ApiResponse({ status: 200, standardSchema: z.array(DeliveryView) })
   async deliveries(
     @Caller() caller: Principal,
-    @Param('id', { schema: Id }) id: string,
+    @Param('id', { schema: WebhookId }) id: string,
   ): Promise<z.infer<typeof DeliveryView>[]> {
     return (await this.store.deliveries(caller, id)).map(deliveryView);
   }
@@ -125,27 +103,9 @@ export class WebhooksController {
   @ApiHeader({ name: 'idempotency-key', required: true })
   retry(
     @Caller() caller: Principal,
-    @Param('id', { schema: Id }) id: string,
+    @Param('id', { schema: WebhookId }) id: string,
     @Param('delivery', { schema: DeliveryId }) delivery: string,
   ): Promise<void> {
     return this.store.retry(caller, id, delivery);
   }
-}
-
-function webhookView({ id, url, states, createdAt, disabledAt }: Webhook): z.infer<typeof WebhookView> {
-  return { id, url, states, createdAt: createdAt.toISOString(), disabledAt: disabledAt?.toISOString() ?? null };
-}
-
-function deliveryView(delivery: WebhookDelivery): z.infer<typeof DeliveryView> {
-  const { id, attempts, createdAt, nextAt, endedAt, lastOutcome, body } = delivery;
-  return {
-    id,
-    messageId: `msg_${id}`,
-    attempts,
-    createdAt: createdAt.toISOString(),
-    nextAt: endedAt === null ? nextAt.toISOString() : null,
-    endedAt: endedAt?.toISOString() ?? null,
-    lastOutcome,
-    body,
-  };
 }

@@ -2,8 +2,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, LessThanOrEqual, MoreThan, Not } from 'typeorm';
+import { z } from 'zod';
 import { ApiKey } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
+import { KeyView } from '#libs/wire';
 import { AuditLog } from '../audit/audit-log.js';
 import type { BootstrapKey, Config } from '../config/config.js';
 import { CONFIG, LOGGER } from '../config/tokens.js';
@@ -21,6 +23,9 @@ const knownMilliseconds = 1000;
 const knownMax = 10_000;
 /** The last use of a key is known as exactly as this. */
 const usedMilliseconds = 60_000;
+
+export const Key = KeyView.meta({ id: 'Key' });
+export const KeyPage = z.object({ items: z.array(Key), nextCursor: z.string().nullable() }).meta({ id: 'KeyPage' });
 
 @Injectable()
 export class ApiKeys {
@@ -72,7 +77,7 @@ export class ApiKeys {
   }
 
   /** @throws Rejection KEY_UNKNOWN */
-  async view(id: string): Promise<ApiKeyView> {
+  async view(id: string): Promise<KeyView> {
     const row = await this.database.manager.findOneBy(ApiKey, { id });
     if (row === null) throw refusal('KEY_UNKNOWN', { expected: 'the id of an API key', got: id, rule });
     return viewOf(row);
@@ -96,7 +101,7 @@ export class ApiKeys {
    * @returns the key itself, which is nowhere stored
    * @throws Rejection ROLE_FORBIDDEN, SCOPE_FORBIDDEN, KEY_EXPIRY
    */
-  async create(principal: Principal, wanted: NewApiKey): Promise<ApiKeyView & { readonly key: string }> {
+  async create(principal: Principal, wanted: NewApiKey): Promise<KeyView & { readonly key: string }> {
     this.checkWanted(principal, wanted);
     checkHandedOn(principal, wanted.scopes);
     const id = randomBytes(8).toString('hex');
@@ -111,7 +116,7 @@ export class ApiKeys {
   }
 
   /** Those of the caller's reach, in the order of their ids. */
-  async list(principal: Principal, limit: number, after: string | undefined): Promise<Page<ApiKeyView>> {
+  async list(principal: Principal, limit: number, after: string | undefined): Promise<Page<KeyView>> {
     const where = {
       ...(isGlobal(principal) ? {} : { tenant: principal.tenant }),
       ...(after === undefined ? {} : { id: MoreThan(after) }),
@@ -121,7 +126,7 @@ export class ApiKeys {
   }
 
   /** @throws Rejection KEY_UNKNOWN */
-  async revoke(principal: Principal, id: string): Promise<ApiKeyView> {
+  async revoke(principal: Principal, id: string): Promise<KeyView> {
     const revoked = await this.database.transaction(async (manager) => {
       const found = await manager.findOneBy(ApiKey, { id });
       if (found === null || !seesTenant(principal, found.tenant)) {
@@ -190,21 +195,11 @@ export class ApiKeys {
 
 type NewApiKey = Pick<ApiKey, 'tenant' | 'role' | 'name' | 'provider' | 'expiresAt' | 'scopes'>;
 
-interface ApiKeyView extends Pick<ApiKey, 'id' | 'role' | 'name' | 'provider' | 'scopes'> {
-  /** null: of an administrator of every tenant. */
-  readonly tenant: string | null;
-  readonly createdAt: string;
-  readonly revokedAt: string | null;
-  readonly expiresAt: string | null;
-  /** To a minute. */
-  readonly lastUsedAt: string | null;
-}
-
 function principalOf({ id, tenant, role, provider, scopes }: ApiKey): Principal {
   return { keyId: id, tenant, role, provider, scopes };
 }
 
-function viewOf(row: ApiKey): ApiKeyView {
+function viewOf(row: ApiKey): KeyView {
   const { id, tenant, role, name, provider, scopes, createdAt, revokedAt, expiresAt, lastUsedAt } = row;
   const who = { id, tenant: tenant === everyTenant ? null : tenant, role, name, provider, scopes };
   const text = (time: Date | null): string | null => time?.toISOString() ?? null;

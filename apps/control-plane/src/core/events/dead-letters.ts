@@ -6,6 +6,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BaseRpcContext, type MessageHandler } from '@nestjs/microservices';
 import { from, isObservable, lastValueFrom } from 'rxjs';
 import { DataSource, LessThan, LessThanOrEqual } from 'typeorm';
+import { z } from 'zod';
 import type { CodedError } from '#attestation/base';
 import { ApiKey, DeadLetter } from '#libs/persistence';
 import type { Logger, Metrics } from '#libs/telemetry';
@@ -34,17 +35,29 @@ export interface Letter {
   readonly payload: unknown;
 }
 
-interface DeadLetterView extends Omit<Letter, 'error' | 'payload'> {
-  readonly id: string;
-  readonly at: string;
-  readonly code: string;
-  readonly reason: unknown;
-  readonly bytes: number;
-  readonly replayable: boolean;
-  readonly replayedAt: string | null;
-  /** `ok`, or the code of the failure. */
-  readonly replayCode: string | null;
-}
+export const LetterId = z.string().regex(/^[1-9][0-9]{0,17}$/);
+export const DeadLetterView = z
+  .object({
+    id: LetterId,
+    at: z.iso.datetime(),
+    source: z.enum(['tcp', 'nats', 'event']),
+    pattern: z.string(),
+    /** Key id of the sender; null where nobody was recognised. */
+    actor: z.string().nullable(),
+    code: z.string(),
+    reason: z.record(z.string(), z.unknown()),
+    bytes: z.int(),
+    replayable: z.boolean(),
+    replayedAt: z.iso.datetime().nullable(),
+    /** `ok`, or the code of the failure. */
+    replayCode: z.string().nullable(),
+  })
+  .meta({ id: 'DeadLetter' });
+export type DeadLetterView = z.infer<typeof DeadLetterView>;
+export const DeadLetterPage = z
+  .object({ items: z.array(DeadLetterView), nextCursor: z.string().nullable() })
+  .meta({ id: 'DeadLetterPage' });
+export type DeadLetterPage = z.infer<typeof DeadLetterPage>;
 
 /** A message that is handled again: its sender was recognised when it came first. */
 export class ReplayContext extends BaseRpcContext<[string]> {
@@ -155,7 +168,17 @@ function isReplayable({ source, payload, bytes, actor }: DeadLetter): boolean {
 function viewOf(letter: DeadLetter): DeadLetterView {
   const { id, at, source, pattern, actor, code, reason, bytes, replayedAt, replayCode } = letter;
   return {
-    ...{ id, at: at.toISOString(), source, pattern, actor, code, reason, bytes, replayCode },
+    ...{
+      id,
+      at: at.toISOString(),
+      source: source as DeadLetterView['source'],
+      pattern,
+      actor,
+      code,
+      bytes,
+      replayCode,
+    },
+    reason: reason as DeadLetterView['reason'],
     ...{ replayable: isReplayable(letter), replayedAt: replayedAt?.toISOString() ?? null },
   };
 }
