@@ -46,8 +46,8 @@ export const openBrowser = (): Promise<Browser> => chromium.launch({ executableP
 
 export interface Tab {
   readonly page: Page;
-  /** Requests beyond the file itself, messages of the console, errors of the page. */
-  readonly complaints: readonly string[];
+  /** Requests beyond the file itself, messages of the console, dialogs, errors of the page. */
+  readonly complaints: string[];
   close(): Promise<void>;
 }
 
@@ -57,6 +57,10 @@ export async function openTab(browser: Browser, file: string, options: BrowserCo
   const complaints: string[] = [];
   page.on('console', (message) => complaints.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
   page.on('request', (request) => {
     if (request.url() !== `file://${file}` && !request.url().startsWith('blob:')) complaints.push(request.url());
   });
