@@ -1,56 +1,40 @@
-/** A host whose enclave is in a guest: the guest is killed in mid-training, another boots, the same bits, paid once. */
+/**
+ * What an operator types, with a real guest: `host init`, then `host up`, which boots one to look at it and the next to serve
+ * with. That one is killed in mid-training, another boots: the same bits, paid once.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { JsonRpcProvider } from 'ethers';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startDevelopmentGuests } from '../../apps/cli/src/guest/development-machine.js';
-import { fetchBundle, fetchResult, openChain, readPolicy, type JobView, type Submitted } from '#libs/client';
-import type { Manifest } from '#libs/step';
-import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
+import { buildGuest, inputsCache, repository } from '#libs/guest';
+import { checkpointAt, startTestSystem, stateIs } from '#test/embedded';
+import { expectResumed, initHost, startHostUp } from '#test/host-up';
 import { whyNoGuest } from '#test/no-guest';
-import { expectPaidOnce, undisturbed } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-guest-host-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** It ends in the bits of a run that nothing happened to, in its second session, and is paid once. */
-async function expectResumed(test: TestSystem, { jobId, terms }: Submitted, manifest: Manifest): Promise<void> {
-  await test.ended(jobId);
-  const rpc = new JsonRpcProvider(test.profile.chain.rpcUrl, undefined, { cacheTimeout: -1 });
-  const chain = openChain(test.profile);
-  try {
-    const { policy } = readPolicy(test.profile.policy);
-    const { stateDigest } = await fetchResult(jobId, test.profile, policy, test.api);
-    await fetchBundle(jobId, test.profile, policy, test.api);
-    expect(stateDigest).toBe(await undisturbed(test, manifest));
-    expect((await test.api.get<JobView>(`jobs/${jobId}`)).attempt).toBe(2);
-    await expectPaidOnce({ test, chain, rpc }, jobId, terms);
-  } finally {
-    chain.close();
-    rpc.destroy();
-  }
-}
+const qemu = 'qemu-system-x86_64';
 
 const whyNot = await whyNoGuest('dev');
-describe.skipIf(whyNot !== null)('a host agent whose enclave is in an emulated guest', () => {
-  it('goes on in the next guest after the one that was killed', async () => {
-    const ends: string[] = [];
-    const guests = await startDevelopmentGuests(join(folder, 'dev'), (line) => ends.push(line));
-    onTestFinished(() => guests.stop());
-    const { enclaveAddress, vendorFile } = guests;
-    const test = await startTestSystem({}, { enclaveAddress, vendorFile });
-    try {
-      const manifest = smallManifest({ steps: 1600 });
-      const job = await test.submit('in-a-guest', manifest, 200);
-      await test.told(job.jobId, checkpointAt(200));
-      process.kill(guests.pid(), 'SIGKILL');
-      await test.told(job.jobId, stateIs('submitted', 'ENCLAVE_LOST'));
-      await expectResumed(test, job, manifest);
-      expect(ends).toEqual(['guest ended with a signal']);
-    } finally {
-      await test.stop();
-    }
+describe.skipIf(whyNot !== null)('host up with an emulated guest', () => {
+  it('looks at a guest, serves with the next, and goes on in a third after that was killed', async () => {
+    const image = join(folder, 'dev');
+    await buildGuest('dev', image, { cache: inputsCache });
+    const vendorFile = join(repository, 'enclave/guest/test-vendor.json');
+    const test = await startTestSystem({}, { enclave: false, vendorFile });
+    onTestFinished(() => test.stop());
+    await initHost(test, folder, { image, qemu });
+    const host = startHostUp(folder, {});
+    onTestFinished(async () => void (await host.end()));
+    const manifest = smallManifest({ steps: 1600 });
+    const job = await test.submit('in-a-guest', manifest, 200);
+    await test.told(job.jobId, checkpointAt(200));
+    process.kill(host.partOf(qemu), 'SIGKILL');
+    await test.told(job.jobId, stateIs('submitted', 'ENCLAVE_LOST'));
+    await expectResumed(test, job, manifest, 2);
+    expect(await host.end()).toBe(0);
+    const said = host.said();
+    expect(said).toMatch(/simulated-snp \(SIMULATED\)[^]*answered after[^]*guest ended with a signal/);
   }, 900_000);
 });
