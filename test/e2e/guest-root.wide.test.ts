@@ -81,10 +81,10 @@ async function booted(machine: Omit<GuestMachine, 'channel' | 'console'>, name: 
 }
 
 describe.skipIf(whyNot !== null)('a guest with a disk that its command line pins', () => {
-  it('starts from it, and not where a byte, the tree, the root or the disk is another', async () => {
+  it('NVML_ABSENT: runs its program from it, which finds no GPU and ends; and not where a byte, the tree, the root or the disk is another', async () => {
     const out = join(folder, 'image');
     mkdirSync(out);
-    const image = await contents(own('argv.dev').toString());
+    const image = await contents(`${own('argv.dev').toString()}--gpus\nnvml\n`);
     const built = writeImage(out, image, cmdline, 'none');
     const disk = join(out, 'root.img');
     const whole = readFileSync(disk);
@@ -94,7 +94,10 @@ describe.skipIf(whyNot !== null)('a guest with a disk that its command line pins
       platform: { kind: 'dev', accelerator: 'tcg' } as const,
     };
     const honest = await booted(machine, 'honest');
-    expect([honest.answered, honest.status]).toEqual([true, 0]);
+    // Node does not start without the disk's library, and has passed its self-test before it asks for GPUs.
+    expect([honest.answered, honest.status]).toEqual([false, 0]);
+    expect(honest.console).toContain('"code":"NVML_ABSENT"');
+    expect(honest.console).toContain('"init":"INIT_ENDED"');
     const dataBytes = 4096 * Number(/root=(\d+):/.exec(built.cmdline.text)![1]);
     const text = image.root![0]!.bytes;
     const at = whole.indexOf(text.subarray(0, 64));
@@ -109,6 +112,7 @@ describe.skipIf(whyNot !== null)('a guest with a disk that its command line pins
       writeFileSync(disk, bad);
       const ran = await booted(machine, name.replaceAll(' ', '-'));
       expect([ran.answered, ran.status], name).toEqual([false, 0]);
+      expect(ran.console, name).not.toContain('NVML_ABSENT');
       expect(ran.console, name).toMatch(/device-mapper: verity: .*corrupted|INIT_ROOT/);
     }
     writeFileSync(disk, whole);
@@ -118,6 +122,7 @@ describe.skipIf(whyNot !== null)('a guest with a disk that its command line pins
     );
     const wrong = await booted({ ...machine, cmdline: other }, 'another-root');
     expect([wrong.answered, wrong.status]).toEqual([false, 0]);
+    expect(wrong.console).not.toContain('NVML_ABSENT');
     const unpinned = await booted({ ...machine, cmdline }, 'no-root');
     expect([unpinned.answered, unpinned.status]).toEqual([false, 0]);
     expect(unpinned.console).toContain('"init":"INIT_ROOT","what":"/proc/cmdline"');
@@ -126,21 +131,4 @@ describe.skipIf(whyNot !== null)('a guest with a disk that its command line pins
     expect([absent.answered, absent.status]).toEqual([false, 0]);
     expect(absent.console).toContain('"init":"INIT_ROOT","what":"/dev/vda"');
   }, 1_200_000);
-
-  it('NVML_ABSENT: with --gpus nvml and no GPU it says so, switches off, and never answers', async () => {
-    const out = join(folder, 'gpus');
-    mkdirSync(out);
-    const built = writeImage(out, await contents(`${own('argv.dev').toString()}--gpus\nnvml\n`), cmdline, 'none');
-    const ran = await booted(
-      {
-        ...{ qemu: 'qemu-system-x86_64', kernel: join(out, 'vmlinuz'), initrd: join(out, 'initrd.img') },
-        ...{ cmdline: built.cmdline.text, root: join(out, 'root.img'), vcpus: 1, memoryMiB: 1024 },
-        platform: { kind: 'dev', accelerator: 'tcg' },
-      },
-      'without-gpu',
-    );
-    expect([ran.answered, ran.status]).toEqual([false, 0]);
-    expect(ran.console).toContain('"code":"NVML_ABSENT"');
-    expect(ran.console).toContain('"init":"INIT_ENDED"');
-  }, 600_000);
 });

@@ -1,7 +1,7 @@
 /**
  * A booted guest and a host that sends it what it should not: every request of the wrong shape is answered with a code, a
  * stream that is no frames ends session and machine, nothing is on the console after the first answer. Each boot is another
- * machine to a verifier: its REPORT_ID is another.
+ * machine to a verifier: its REPORT_ID is another. The second boots without ACPI and with the kernel's own words.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -55,16 +55,28 @@ const streams: readonly (readonly [string, Uint8Array])[] = [
   ['CBOR that is not deterministic', Uint8Array.of(0, 0, 0, 2, 0x18, 1)],
 ];
 
+/** The first as it is built; the second without ACPI, its kernel telling of its processors. */
+const lines: readonly ((line: string) => string)[] = [
+  (line) => line,
+  (line) => `${line.replace(' quiet', '')} acpi=off`,
+];
+
 const whyNot = await whyNoGuest('dev');
 describe.skipIf(whyNot !== null)('a booted guest', () => {
   it(`answers ${requests.length} spoilt requests with codes, ends with a spoilt stream, and is another at its next boot`, async () => {
     const image = join(folder, 'dev');
     await buildGuest('dev', image, { cache: inputsCache });
     const ids: string[] = [];
-    for (const [name, bytes] of streams) {
+    const consoles: string[] = [];
+    for (const [index, [name, bytes]] of streams.entries()) {
       const place = mkdtempSync(join(folder, 'place-'));
       const around = { qemu: 'qemu-system-x86_64', memory: 1024, accelerator: 'tcg', place } as const;
-      const guest = await startGuest(developmentMachine(image, readImage(image), around));
+      const machine = developmentMachine(image, readImage(image), around);
+      const guest = await startGuest({
+        ...machine,
+        vcpus: index === 0 ? 1 : 4,
+        cmdline: lines[index]!(machine.cmdline),
+      });
       onTestFinished(() => guest.stop());
       const console = (): string => readFileSync(join(place, 'console.log'), 'latin1');
       const host = hostAt(join(place, 'channel.sock'));
@@ -81,16 +93,35 @@ describe.skipIf(whyNot !== null)('a booted guest', () => {
       }
       host.socket.write(bytes);
       expect((await within(60_000, guest.exited))?.status, name).toBe(0);
-      // What the kernel says of the end of its machine.
-      const after = console()
-        .slice(before.length)
-        .split(/\r?\n/)
-        .filter((line) => !/^(\[.*\] )?reboot: /.test(line));
-      expect(after.join(''), name).toBe('');
+      const after = console().slice(before.length).split(/\r?\n/);
+      expect(after.filter((line) => !isOfKernel(line, index)).join(''), name).toBe('');
+      consoles.push(console());
     }
     expect(new Set(ids).size).toBe(streams.length);
+    expectOnlyInit(consoles[0]!);
+    expectWithoutAcpi(consoles[1]!);
   }, 1_200_000);
 });
+
+/** What the kernel says: of the end of its machine, and where it is not quiet of anything. */
+function isOfKernel(line: string, index: number): boolean {
+  return index === 0 ? /^(\[.*\] )?reboot: /.test(line) : /^\[ *\d+\.\d{6}\] /.test(line);
+}
+
+/** That it is simulated and has no device, nothing of its program. */
+function expectOnlyInit(console: string): void {
+  const said = console.split(/\r?\n/).filter((line) => line.startsWith('{'));
+  const own = said.map((line) => (JSON.parse(line) as { init: string }).init);
+  expect(own).toEqual(['SIMULATED', 'INIT_NO_DEVICE']);
+}
+
+/** One processor of four, and no table of ACPI read. */
+function expectWithoutAcpi(console: string): void {
+  expect(console).toContain('smp: Brought up 1 node, 1 CPU');
+  expect(console).toContain('ACPI: Interpreter disabled.');
+  expect(console).not.toMatch(/ACPI: (RSDP|DSDT|FACP|Core revision)/);
+  expect(console).toContain('reboot: Restarting system');
+}
 
 function hostAt(path: string): { readonly socket: Socket; ask(message: unknown): Promise<Message> } {
   const socket = connect(path);

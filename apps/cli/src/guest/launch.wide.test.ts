@@ -26,6 +26,7 @@ it.skipIf(whyNot !== null).each([
     await buildGuest('cpu', folder, { cache: inputsCache }, { isAcpiOff });
     const read = (name: string): Buffer => readFileSync(join(folder, name));
     const hash = (name: string): Buffer => createHash('sha256').update(read(name)).digest();
+    expect(/ acpi=off$/.test(read('cmdline').toString('utf8'))).toBe(isAcpiOff);
     const { launch, firmware } = await manifestOf(folder, { tag: 'v1', commit: '0'.repeat(40), svn: 1 });
     const image = { firmware: read('firmware.fd'), kernel: hash('vmlinuz'), initrd: hash('initrd.img') };
     const calculated = launch.map(({ vcpus, cpu, features }) =>
