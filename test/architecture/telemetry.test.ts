@@ -20,6 +20,11 @@ it('the switch comes before the package', () => {
   expect(textOf('libs/onnx/src/telemetry-off.ts')).not.toMatch(/from '(?!node:)/);
 });
 
+it('the first process of a guest switches it off besides, in the environment that it gives its program', () => {
+  const environment = /char \*environment\[\] = \{([^}]*)\}/.exec(textOf('enclave/guest/init.c'))![1];
+  expect(environment).toContain('"ORT_DISABLE_TELEMETRY=1"');
+});
+
 it.each([
   `import { Tensor } from 'onnxruntime-node';`,
   `import 'onnxruntime-node';`,

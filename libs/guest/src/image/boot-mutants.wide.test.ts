@@ -2,7 +2,7 @@
  * A score of machines under emulation, each with another spoilt list of arguments or modules in its image: the first process
  * says in one line what it found, and switches off; nothing answers. The images hold no program: what is booted is quick.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,17 @@ const mutants: readonly (readonly ['etc/modules' | 'etc/enclave.argv', string, s
   ['etc/enclave.argv', '-\n'.repeat(40), 'INIT_WORDS /etc/enclave.argv'],
   ['etc/enclave.argv', `${'x'.repeat(4096)}\n`, 'INIT_FILE /etc/enclave.argv'],
   ['etc/enclave.argv', '/bin/absent\n', 'INIT_ENDED program'],
+  // Sound lists, and a port of another name.
+  ['etc/enclave.argv', argv, 'INIT_PORT org.veritrain.channel'],
 ];
+
+/** QEMU whose port has another name than the channel. */
+function withOtherPort(): string {
+  const file = join(folder, 'qemu');
+  const script = '#!/bin/bash\nexec qemu-system-x86_64 "${@//name=org.veritrain.channel/name=org.veritrain.chanel}"\n';
+  writeFileSync(file, script, { mode: 0o755 });
+  return file;
+}
 
 /** The locked image without program and libraries. */
 async function bareEntries() {
@@ -58,7 +68,7 @@ async function bareEntries() {
 }
 
 describe.skipIf(whyNot !== null)('a guest whose lists are spoilt', () => {
-  it('INIT_WORDS, INIT_MODULE, INIT_FILE, INIT_ENDED: says which, switches off, and never answers', async () => {
+  it('INIT_WORDS, INIT_MODULE, INIT_FILE, INIT_ENDED, INIT_PORT: says which, switches off, and never answers', async () => {
     const bare = await bareEntries();
     for (const [path, text, line] of mutants) {
       const lists = { 'etc/modules': modules, 'etc/enclave.argv': argv, [path]: text };
@@ -69,18 +79,18 @@ describe.skipIf(whyNot !== null)('a guest whose lists are spoilt', () => {
       const image = { ...bare, entries: [...bare.entries, ...files] };
       rmSync(out, { recursive: true, force: true });
       mkdirSync(out);
-      const found = await booted(out, image);
+      const found = await booted(out, image, line.startsWith('INIT_PORT') ? withOtherPort() : undefined);
       expect([found.status, found.answered, found.lines], JSON.stringify(text).slice(0, 60)).toEqual([0, 0, [line]]);
     }
   }, 1_200_000);
 });
 
-async function booted(out: string, contents: Parameters<typeof writeImage>[1]) {
+async function booted(out: string, contents: Parameters<typeof writeImage>[1], qemu = 'qemu-system-x86_64') {
   const cmdline = 'console=ttyS0 quiet panic=-1 no_timer_check module.sig_enforce=1 oops=panic rdinit=/init';
   const { kernel, initrd } = writeImage(out, contents, cmdline, 'none');
   const [channel, console] = [join(out, 'channel.sock'), join(out, 'console.log')];
   const guest = await startGuest({
-    ...{ qemu: 'qemu-system-x86_64', kernel: join(out, kernel.file), initrd: join(out, initrd.file), cmdline },
+    ...{ qemu, kernel: join(out, kernel.file), initrd: join(out, initrd.file), cmdline },
     ...{ vcpus: 1, memoryMiB: 512, channel, console, platform: { kind: 'dev', accelerator: 'tcg' } },
   });
   try {
