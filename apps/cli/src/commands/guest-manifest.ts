@@ -6,6 +6,7 @@ import { ed25519Signer, toHex } from '#attestation/base';
 import { readSecret, writeWhole } from '#libs/client';
 import { manifestOf, verifyManifestFile } from '../guest/manifest.js';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { checkLogged, withLogged, type LoggedOptions } from './log-verified.js';
 import { imageBodies, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
 import { publicKey } from './policy.js';
@@ -20,7 +21,7 @@ interface MakeOptions extends OutputOptions, PublishOptions {
   readonly out: string;
 }
 
-interface VerifyOptions extends SourceOptions {
+interface VerifyOptions extends SourceOptions, LoggedOptions {
   readonly publicKey: Uint8Array;
   readonly firmware?: string;
   readonly rebuild?: boolean;
@@ -57,22 +58,28 @@ export function addManifestCommands(guest: Command): void {
       ]),
     );
   });
-  withSources(
-    guest
-      .command('verify')
-      .argument('<manifest>', 'a signed measurement manifest')
-      .description('verify its signature, measure every launch again, and build the image again on demand')
-      .requiredOption('--public-key <hex>', 'Ed25519 public key of the publisher', publicKey)
-      .option('--firmware <file>', 'the firmware that it names; a rebuild brings it')
-      .option('--rebuild', 'build the image from this clone, which must be at the commit, and compare'),
-  ).action(async (file: string, options: VerifyOptions) => {
+  addVerify(guest);
+}
+
+function addVerify(guest: Command): void {
+  const verify = guest
+    .command('verify')
+    .argument('<manifest>', 'a signed measurement manifest')
+    .description('verify its signature, measure every launch again, and build the image again on demand')
+    .requiredOption('--public-key <hex>', 'Ed25519 public key of the publisher', publicKey)
+    .option('--firmware <file>', 'the firmware that it names; a rebuild brings it')
+    .option('--rebuild', 'build the image from this clone, which must be at the commit, and compare');
+  withSources(withLogged(verify)).action(async (file: string, options: VerifyOptions) => {
     const verified = await verifyManifestFile(file, { ...options, sources: sourcesOf(options) });
     const { ok, manifest, launches, rebuilt } = verified;
-    printResult(options, verified, () =>
+    const measurements = manifest.launch.map(({ measurement }) => measurement);
+    const logged = await checkLogged(measurements, options, false);
+    printResult(options, { ...verified, logged }, () =>
       table([
         ['image', `${manifest.tag} ${manifest.flavour}, commit ${manifest.commit}`],
         ['signature', 'by that key'],
         ['launches', `${launches} measured again, all as stated`],
+        ['logged', logged === null ? 'not looked at: --log-policy' : `all ${logged} launches`],
         ['rebuilt', rebuilt === null ? 'no' : rebuilt.equal ? 'equal bytes' : `differs: ${rebuilt.differs.join(', ')}`],
       ]),
     );

@@ -237,10 +237,14 @@ function addRun(host: Command): void {
     .argument('<n>', 'number of the guest', number)
     .description('start one guest and end with it: what veritrain-guest@.service runs')
     .option('--dir <folder>', 'folder of the settings', '/etc/veritrain')
+    .option('--json', 'print one JSON document')
     .action(async (guest: number, flags: PlaceOptions) => {
       const prepared = await prepareGuest(placesOf(flags.dir, guest));
-      if (prepared.settings.platform.kind === 'dev') log(simulatedLine);
-      process.exitCode = await runGuest(prepared, untilStopped());
+      const simulated = prepared.settings.platform.kind === 'dev';
+      if (simulated) log(simulatedLine);
+      const status = await runGuest(prepared, untilStopped());
+      printResult(flags, { ok: status === 0, simulated, status }, () => `QEMU ended with ${status}`);
+      process.exitCode = status;
     });
 }
 

@@ -13,6 +13,7 @@ import { logKeyOf } from '#test/log-keys';
 import { startLogSite } from '#test/log-processes';
 import { madeGuest, withListed, type MadeGuest } from '#test/made-guest';
 import { runCommand, type Ran } from '#test/run-command';
+import { imageBodies, publish } from './log-publish.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-log-publish-'));
 const at = (name: string): string => join(folder, name);
@@ -60,11 +61,40 @@ describe('a command that is told of a log', () => {
     expect((await verified('pinned.json.image')).json).toMatchObject({ ok: true, kind: 'image' });
   });
 
+  it('GUEST_NOT_LOGGED, GUEST_FLAVOUR, GUEST_LOG_POLICY: policy check and guest verify hold pins against logged images', async () => {
+    const check = (...more: string[]): Promise<Ran> => runCommand('policy', 'check', at('pinned.json'), ...more);
+    const trusting = ['--log-policy', site.policyFile];
+    const image = ['--image', at('pinned.json.image.entry')];
+    expect((await check(...trusting, ...image)).json).toMatchObject({ ok: true, measurementsLogged: 2 });
+    expect((await check(...trusting)).json).toMatchObject({ error: { code: 'GUEST_NOT_LOGGED' } });
+    expect((await check(...image)).json).toMatchObject({ error: { code: 'GUEST_LOG_POLICY' } });
+    const policy = await check(...trusting, '--image', at('pinned.json.policy.entry'));
+    expect(policy.json).toMatchObject({ error: { code: 'GUEST_NOT_LOGGED', got: 'policy' } });
+    writeFileSync(at('strange.entry'), readFileSync(at('pinned.json.image.entry')));
+    writeFileSync(at('strange.proof'), readFileSync(at('pinned.json.policy.proof')));
+    const strange = await check(...trusting, '--image', at('strange.entry'));
+    expect(strange.json).toMatchObject({ error: { code: expect.stringMatching(/^LOG_/) as string } });
+    const [one] = guest.builders;
+    await withListed(guest.firmware, async () => {
+      const named = ['--public-key', toHex(one.publicKey), '--firmware', at('OVMF.fd')];
+      const verify = (...more: string[]): Promise<Ran> =>
+        runCommand('guest', 'verify', at('guest.cose'), ...named, ...more);
+      expect((await verify()).json).toMatchObject({ ok: true, logged: null });
+      expect((await verify(...trusting, ...image)).json).toMatchObject({ ok: true, logged: 2 });
+      expect((await verify(...trusting)).json).toMatchObject({ error: { code: 'GUEST_NOT_LOGGED' } });
+    });
+    const dev = imageBodies({ ...guest.manifest, flavour: 'dev' }).map(([, body]) => body)[0]!;
+    const by = { key: at('owner.test-key'), issuer: 'owner.example', logPolicy: site.policyFile };
+    await publish(by, 'image', dev as EntryBody<'image'>, { entry: at('dev.entry'), proof: at('dev.proof') });
+    const simulated = await check(...trusting, '--image', at('dev.entry'));
+    expect(simulated.json).toMatchObject({ error: { code: 'GUEST_FLAVOUR' } });
+  });
+
   it('policy sign: logs the policy with its signer, once however often it is asked', async () => {
     const sign = (): Promise<Ran> =>
       runCommand('policy', 'sign', at('pinned.json'), '--out', at('policy.cose'), ...owner());
     const first = await sign();
-    expect(first.json).toMatchObject({ ok: true, logged: [{ index: 2 }] });
+    expect(first.json).toMatchObject({ ok: true, logged: [{ index: 3 }] });
     expect((await sign()).json['logged']).toEqual(first.json['logged']);
     const { digest, signers, document } = bodyIn(at('policy.cose.policy.entry'), 'policy');
     expect(toHex(digest)).toBe(first.json['digest']);
@@ -101,7 +131,7 @@ describe('a command that is told of a log', () => {
     expect([to0x(transaction), size, toHex(root)]).toEqual([json['transaction'], json['size'], json['root']]);
     expect([contract, chainId]).toEqual([fromHex(String(json['contract']).toLowerCase()), 31337]);
     const audited = await runCommand('log', 'audit', '--log-policy', site.policyFile);
-    expect(audited.json).toMatchObject({ ok: true, kinds: { policy: 2, image: 1, floors: 1, issuer: 1, anchor: 1 } });
+    expect(audited.json).toMatchObject({ ok: true, kinds: { policy: 2, image: 2, floors: 1, issuer: 1, anchor: 1 } });
   });
 
   it('says what is missing, and what the log does not take', async () => {

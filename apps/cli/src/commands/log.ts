@@ -1,25 +1,14 @@
 /** `veritrain log verify | monitor`, and the rest of `veritrain log`. */
 import type { Command } from 'commander';
-import { fromUtf8, toHex } from '#attestation/base';
-import {
-  entryBytesMax,
-  leafHash,
-  parseEntry,
-  parseLogProof,
-  proofCharactersMax,
-  verifyEntry,
-  verifyLogProof,
-  type LogEntry,
-  type TrustedCheckpoint,
-  type TrustPolicy,
-} from '#attestation/log';
-import { readBytes, readTrustPolicy } from '#libs/client';
+import { toHex } from '#attestation/base';
+import type { LogEntry, TrustedCheckpoint, TrustPolicy } from '#attestation/log';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { address, chained } from './log-anchors.js';
 import { addLogAuditCommands } from './log-audit.js';
 import { addLogEntryCommands } from './log-entries.js';
 import { addJournalCommand } from './log-journal.js';
 import { everySeconds, monitor, type MonitorOptions } from './log-monitor.js';
+import { verifiedEntry } from './log-verified.js';
 import { publicKey } from './policy.js';
 
 interface VerifyOptions extends OutputOptions {
@@ -67,21 +56,10 @@ export function addLogCommands(program: Command): void {
   addLogAuditCommands(log);
 }
 
-/** @throws ConfigurationError FILE_*; Rejection LOG_*, COSE_*, CBOR_*, MESSAGE_* */
-async function judgeFiles(file: string, { entry: entryFile, logPolicy, issuerKey }: VerifyOptions) {
-  const policy = readTrustPolicy(logPolicy);
-  const entry = readBytes(entryFile, entryBytesMax);
-  const read = await verifyEntry(entry, issuerKey ?? parseEntry(entry).kid);
-  const proof = parseLogProof(fromUtf8(readBytes(file, proofCharactersMax)));
-  const trusted = verifyLogProof(proof, leafHash(entry), policy);
-  const ok = policy.quorum === null || trusted.witnessedAt !== null;
-  return {
-    ok,
-    index: proof.index,
-    leaf: toHex(leafHash(entry)),
-    ...entryJson(read),
-    ...checkpointJson(trusted, policy),
-  };
+/** @throws as verifiedEntry */
+async function judgeFiles(proof: string, options: VerifyOptions) {
+  const { ok, index, leaf, entry, trusted, policy } = await verifiedEntry({ ...options, proof });
+  return { ok, index, leaf: toHex(leaf), ...entryJson(entry), ...checkpointJson(trusted, policy) };
 }
 
 function entryJson({ kind, issuer, kid, at, class: shown }: LogEntry) {

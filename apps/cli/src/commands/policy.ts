@@ -12,6 +12,7 @@ import {
 import { ed25519Signer, fromHex, toHex } from '#attestation/base';
 import { readBytes, readPolicy, readSecret, writeWhole } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { checkLogged, withLogged, type LoggedOptions } from './log-verified.js';
 import { policyBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { addImageCommand } from './policy-image.js';
 import { addSnpPolicyCommand } from './policy-snp.js';
@@ -20,20 +21,7 @@ const signedBytesMax = 1024 * 1024;
 
 export function addPolicyCommands(program: Command): void {
   const policy = program.command('policy').description('appraisal policies');
-  policy
-    .command('check')
-    .argument('<file>', 'a policy as JSON')
-    .description('read a policy strictly, print its digest and say what it does not demand')
-    .option('--json', 'print one JSON document')
-    .action((file: string, options: OutputOptions) => {
-      const { policy: read } = readPolicy(file);
-      const summary = summaryOf(read);
-      const notDemanded = openDemands(read);
-      printResult(options, { ok: true, ...summary, notDemanded }, () => {
-        const open = table(notDemanded.map(({ field, sentence }) => [field, sentence]));
-        return `${table(Object.entries(summary))}\n\nNot demanded:\n${open === '' ? 'nothing is left open' : open}`;
-      });
-    });
+  addCheck(policy);
   addImageCommand(policy, publicKey);
   addSign(policy);
   addSnpPolicyCommand(policy);
@@ -52,6 +40,27 @@ export function addPolicyCommands(program: Command): void {
     .command('schema')
     .description('print the JSON Schema of a policy')
     .action(() => void process.stdout.write(`${JSON.stringify(policyJsonSchema(), null, 2)}\n`));
+}
+
+function addCheck(policy: Command): void {
+  withLogged(
+    policy
+      .command('check')
+      .argument('<file>', 'a policy as JSON')
+      .description('read a policy strictly, print its digest and say what it does not demand')
+      .option('--json', 'print one JSON document'),
+  ).action(async (file: string, options: OutputOptions & LoggedOptions) => {
+    const { policy: read } = readPolicy(file);
+    const pinned = read.snp.measurements ?? [];
+    const logged = await checkLogged(pinned, options, read.environment === 'production');
+    const summary = { ...summaryOf(read), ...(logged !== null && { measurementsLogged: logged }) };
+    const notDemanded = openDemands(read);
+    printResult(options, { ok: true, ...summary, notDemanded }, () => {
+      const open = table(notDemanded.map(({ field, sentence }) => [field, sentence]));
+      const lines = table(Object.entries(summary).map(([name, value]) => [name, `${value}`]));
+      return `${lines}\n\nNot demanded:\n${open === '' ? 'nothing is left open' : open}`;
+    });
+  });
 }
 
 function addSign(policy: Command): void {
