@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CollateralError } from '#attestation/base';
-import { followJob, type JobView, type Submitted } from '#libs/client';
+import { fetchBundle, followJob, readPolicy, verifyBundleFile, type JobView, type Submitted } from '#libs/client';
+import { logOf, untilLogged } from '../../apps/cli/src/demo/logged.js';
 import { startDistributed, type DistributedSystem } from '../../apps/cli/src/system/distributed.js';
 import { findServer } from '../../apps/cli/src/system/server-process.js';
 import { checkDatabase, checkPaidOnce } from '../faults/checks.js';
@@ -55,7 +56,7 @@ describe.runIf(hasServers)('a cluster', () => {
     folder = newFolder();
     gate = openGate(join(folder, 'gate'));
     system = await startDistributed({
-      ...{ folder: join(folder, 'system'), vendorFile, controlPlane, answerSeconds: 3 },
+      ...{ folder: join(folder, 'system'), vendorFile, controlPlane, answerSeconds: 3, log: true },
       environment: (part) => (part.startsWith('node-') ? gate.environment : {}),
     });
     const urls = [system.urls['controlPlane']!, system.urls['secondReplica']!];
@@ -106,6 +107,17 @@ describe.runIf(hasServers)('a cluster', () => {
     expect((await client.settle(jobId)).stateDigest).toBe(await client.undisturbed(plain(steps)));
     expect(await checkPaidOnce(terms, client.profile)).toEqual([]);
     expect(await checkDatabase(system.databaseUrl, jobId, plain(steps))).toEqual([]);
+  }
+
+  /** All checks of the log are met, whichever replica made its entries, but for what a newer log would say. */
+  async function expectLogged(jobId: string): Promise<void> {
+    const { policy: file } = client.profile;
+    const { policy } = readPolicy(file);
+    const bundle = join(folder, 'logged.bundle');
+    writeFileSync(bundle, await untilLogged(() => fetchBundle(jobId, client.profile, policy, client.api)));
+    const { checks } = await verifyBundleFile(bundle, { policy: file, logPolicy: system.logPolicy! });
+    const { met, total } = logOf(checks, system.logPolicy!);
+    expect([met, total]).toEqual([8, 9]);
   }
 
   const backUp = (file: string): void => tool('pg_dump', '--format=custom', `--file=${file}`);
@@ -182,6 +194,7 @@ describe.runIf(hasServers)('a cluster', () => {
     });
     await expectRight(jobId, steps, terms);
     expect(await query('SELECT DISTINCT "next_release" FROM "lease"')).toEqual([{ next_release: 7 }]);
+    await expectLogged(jobId);
   }, 300_000);
 });
 
@@ -203,6 +216,7 @@ describe.runIf(hasServers)('veritrain up --profile distributed', () => {
     await expect.poll(() => out.includes('\n') || child.exitCode !== null, { timeout: 200_000 }).toBe(true);
     const ready = JSON.parse(out) as Record<string, string>;
     expect(ready).toMatchObject({ ready: true, profile: join(folder, 'up', 'client.json') });
+    expect(await (await fetch(`${ready['log']}/health/ready`)).json()).toEqual({ status: 'ok' });
     for (const replica of [ready['controlPlane'], ready['secondReplica']]) {
       expect(await (await fetch(`${replica}/health/ready`)).json()).toMatchObject({ status: 'ok', database: 'ok' });
     }

@@ -61,7 +61,7 @@ async function up(options: UpOptions): Promise<void> {
         ['other keys', join(folder, 'up', 'api-keys.test.json')],
         ['profile', system.profileFile],
         ['hardware', 'SIMULATED'],
-        ...('logPolicy' in system && system.logPolicy !== null
+        ...(system.logPolicy !== null
           ? [['log policy', `${system.logPolicy}: log and witness are this system’s own, 0 independent`] as const]
           : []),
         ['use it', `VERITRAIN_PROFILE=${system.profileFile} npx veritrain node list`],

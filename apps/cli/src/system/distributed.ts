@@ -9,9 +9,18 @@ import { freePort } from '#libs/process';
 import { startAnvil, type Anvil } from '#libs/settlement';
 import { makeDispatchCertificates, type CertificateFiles } from './dispatch-certificates.js';
 import { openNats } from './nats.js';
+import { layOutOwnLog, type OwnLog } from './own-log.js';
 import { openPostgres, type PostgresCluster } from './postgres.js';
 import { startApp, type RunningProcess } from './process.js';
-import { controlPlaneEnvironment, layOut, layOutHost, openVendor, prepareFolder, type Site } from './site.js';
+import {
+  accountBytes,
+  controlPlaneEnvironment,
+  layOut,
+  layOutHost,
+  openVendor,
+  prepareFolder,
+  type Site,
+} from './site.js';
 
 export const partNames = [
   'postgres',
@@ -40,6 +49,8 @@ export interface DistributedSystem {
   /** Address of the database, for backups. */
   readonly databaseUrl: string;
   readonly chainPid: number;
+  /** Trust policy of the system's own log, tlog-policy; null where it has none. */
+  readonly logPolicy: string | null;
   pidOf(part: PartName): number;
   /** Ends a part without a word; harmless where it has ended. */
   kill(part: PartName): Promise<void>;
@@ -57,6 +68,8 @@ interface DistributedOptions {
   /** Port of the first replica; 0 or absent: a free one. */
   readonly httpPort?: number;
   readonly onPhase?: (phase: string) => void;
+  /** Whether a log and a witness of the system's own take part; they do not where absent. */
+  readonly log?: boolean;
   /** Settings of both replicas beyond those of the system. */
   readonly controlPlane?: Readonly<Record<string, string>>;
   /** Environment of every app beyond its settings. */
@@ -79,18 +92,22 @@ export async function startDistributed(options: DistributedOptions): Promise<Dis
   const ports = await choosePorts(options);
   const parts = new Map<PartName, RunningProcess>();
   const stopped = { anvil: null as Anvil | null };
+  let logging: ReturnType<OwnLog['start']> | undefined;
   const stop = async (): Promise<void> => {
     for (const part of [...parts.values()].reverse()) await part.stop();
+    // After the key broker, which logs the head of its journal when it stops.
+    for (const app of (await logging?.catch(() => [])) ?? []) await app.stop();
     await stopped.anvil?.stop();
   };
   try {
     onPhase('PostgreSQL, NATS, local chain and contracts');
     const anvil = (stopped.anvil = await startAnvil({ port: ports.chain, ticks: true }));
-    const { launch, ...system } = await prepare(options, anvil, ports);
+    const { launch, startLog, ...system } = await prepare(options, anvil, ports);
     const start = async (part: PartName): Promise<void> => void parts.set(part, await launch[part]());
     await Promise.all([start('postgres'), start('nats-server')]);
     onPhase('two replicas of the control plane, key broker, two nodes with simulated hardware');
-    await Promise.all([start('replica-1'), start('replica-2'), start('key-broker')]);
+    logging = startLog();
+    const [log] = await Promise.all([logging, start('replica-1'), start('replica-2'), start('key-broker')]);
     await Promise.all([start('node-tls'), start('node-nats')]);
     return {
       ...system,
@@ -98,7 +115,10 @@ export async function startDistributed(options: DistributedOptions): Promise<Dis
       pidOf: (part) => parts.get(part)!.pid,
       kill: (part) => parts.get(part)!.kill(),
       start,
-      ended: Promise.race([...parts].map(([name, { exited }]) => exited.then(() => name))),
+      ended: Promise.race([
+        ...[...parts].map(([name, { exited }]) => exited.then(() => name)),
+        ...log.map(({ exited }) => exited.then(() => 'log or witness')),
+      ]),
       stop,
     };
   } catch (error) {
@@ -123,7 +143,9 @@ async function prepare(options: DistributedOptions, anvil: Anvil, ports: Ports) 
   const urls = await urlsFor('client', reach);
   const rpcUrl = await chainFor('client', reach);
   const brokerPort = await reach('nodes', 'broker');
-  const site = await layOut({ folder, anvil, vendor, url: urls[0]!, brokerPort, rpcUrl, listenPort: ports.broker });
+  const ownLog = options.log === true ? await layOutOwnLog(folder, join(folder, 'logs')) : null;
+  const shared = { folder, anvil, vendor, url: urls[0]!, brokerPort, rpcUrl, listenPort: ports.broker };
+  const site = await layOut({ ...shared, log: ownLog?.brokerSettings });
   const log = (name: string): string => join(site.logs, `${name}.log`);
   const postgres = openPostgres(join(folder, 'postgres'), ports.postgres, log('postgres'));
   const seeds = { 'control-plane': join(folder, 'control-plane.test-nkey'), node: join(folder, 'node-nats.test-nkey') };
@@ -131,7 +153,7 @@ async function prepare(options: DistributedOptions, anvil: Anvil, ports: Ports) 
   const nats = await openNats(join(folder, 'nats'), ports.nats, log('nats-server'), parties);
   const apiKeyId = site.operatorKey.split('_')[1]!;
   const certificates = await makeDispatchCertificates(join(folder, 'tls'), ['127.0.0.1', 'localhost'], [apiKeyId]);
-  const cluster: Cluster = { options, site, ports, reach, postgres, seeds, server: certificates.server };
+  const cluster: Cluster = { options, site, ownLog, ports, reach, postgres, seeds, server: certificates.server };
   const tls = certificates.nodes[apiKeyId]!;
   const dial = async (link: LinkName) => ({ host: '127.0.0.1', port: await reach('node-tls', link), tls });
   const launch: Launch = {
@@ -149,6 +171,8 @@ async function prepare(options: DistributedOptions, anvil: Anvil, ports: Ports) 
   };
   return {
     launch,
+    startLog: async () => (await ownLog?.start(site.brokerSecret, accountBytes(site.brokerSecret))) ?? [],
+    logPolicy: ownLog?.policyFile ?? null,
     folder,
     profileFile: site.profileFile,
     provider: site.provider,
@@ -163,6 +187,7 @@ async function prepare(options: DistributedOptions, anvil: Anvil, ports: Ports) 
       chain: rpcUrl,
       nats: `nats://127.0.0.1:${ports.nats}`,
       database: `postgresql://127.0.0.1:${ports.postgres}/postgres`,
+      ...(ownLog && { log: ownLog.url }),
     },
   };
 }
@@ -170,6 +195,7 @@ async function prepare(options: DistributedOptions, anvil: Anvil, ports: Ports) 
 interface Cluster {
   readonly options: DistributedOptions;
   readonly site: Site;
+  readonly ownLog: OwnLog | null;
   readonly ports: Ports;
   readonly reach: Reach;
   readonly postgres: PostgresCluster;
@@ -187,7 +213,7 @@ const urlsFor = async (dialler: Dialler, reach: Reach) => [
 ];
 
 async function replica(cluster: Cluster, number: 1 | 2): Promise<() => Promise<RunningProcess>> {
-  const { options, site, ports, reach, postgres, seeds, server } = cluster;
+  const { options, site, ownLog, ports, reach, postgres, seeds, server } = cluster;
   const name = `replica-${number}` as const;
   const environment = {
     ...controlPlaneEnvironment(site, { http: ports[`http-${number}`], dispatch: ports[`dispatch-${number}`] }),
@@ -198,6 +224,7 @@ async function replica(cluster: Cluster, number: 1 | 2): Promise<() => Promise<R
     VERITRAIN_DISPATCH_TLS_KEY: server.key,
     VERITRAIN_DISPATCH_TLS_CERT: server.cert,
     VERITRAIN_DISPATCH_TLS_CA: server.ca,
+    ...ownLog?.controlPlane,
     ...options.controlPlane,
     ...options.environment?.(name),
   };
