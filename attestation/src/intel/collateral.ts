@@ -36,7 +36,7 @@ export interface Trust {
   readonly pins: ReadonlySet<string>;
 }
 
-const responsePattern = /^\{"(tcbInfo|enclaveIdentity)":(\{.*\}),"signature":"([0-9a-fA-F]{128})"\}\s*$/s;
+const responsePattern = /^\{"(tcbInfo|enclaveIdentity)":(\{.*\}),"signature":"([0-9a-f]{128})"\}\s*$/s;
 
 /**
  * Splits the body of a PCS answer without re-encoding the signed text.
@@ -66,6 +66,17 @@ const bundleShape = {
   qe_identity_signature: text(128),
 };
 
+/** Of one spelling, Intel's: a file whose bytes differ is then another file to the judge as well. @throws Rejection BYTES_HEX */
+function fromLowerHex(digits: string): Uint8Array {
+  if (/^[0-9a-f]*$/.test(digits)) return fromHex(digits);
+  const got = digits.replace(/^[0-9a-f]+/, '').slice(0, 8);
+  throw new Rejection('BYTES_HEX', {
+    expected: 'lower-case hexadecimal digits alone, as Intel writes them',
+    got,
+    rule: 'attestation/SPEC.md §1',
+  });
+}
+
 /**
  * Reads the JSON file in which tools exchange all collateral of one platform; CRLs and signatures are hexadecimal.
  * The chain of the PCK list in it has no weight: the quote's own verified chain says who may sign that list.
@@ -76,12 +87,12 @@ export function parseCollateralBundle(json: string): { collateral: QuoteCollater
   const bundle = object(bundleShape)(parseJson(json, collateralBundleMax), 'collateral');
   const document = (name: 'tcb_info' | 'qe_identity'): SignedDocument => ({
     json: bundle[name],
-    signature: fromHex(bundle[`${name}_signature`]),
+    signature: fromLowerHex(bundle[`${name}_signature`]),
     chain: bundle[`${name}_issuer_chain`],
   });
   return {
     collateral: { tcbInfo: document('tcb_info'), qeIdentity: document('qe_identity') },
-    crls: [fromHex(bundle.root_ca_crl), fromHex(bundle.pck_crl)],
+    crls: [fromLowerHex(bundle.root_ca_crl), fromLowerHex(bundle.pck_crl)],
   };
 }
 
