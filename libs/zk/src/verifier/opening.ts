@@ -197,6 +197,7 @@ class Opening {
     const indices = transcript.indices('queriesLevel', level.queries, columnVars + logBlowup);
     const leaves = openLevel(this.plan, level, this.source, indices, root);
     const folded = weighExt(leaves, eqTable(end.point));
+    this.source.queried?.({ level, root, indices, point: end.point, rows: folded });
     const { outside, values } = next ?? { outside: [], values: [] };
     const beta = transcript.challenge('betaLevel');
     const powers = powersFrom(beta, beta, values.length + indices.length);

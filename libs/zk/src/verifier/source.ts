@@ -5,7 +5,9 @@
 import { Rejection } from '#attestation/base';
 import { extAt, requireCanonical } from '../commit/field/bytes.js';
 import type { Ext } from '../commit/field/extension.js';
+import type { Point } from '../commit/field/multilinear.js';
 import type { TreeName } from '../commit/hash.js';
+import type { Level } from '../relation/levels.js';
 
 export interface ProofSource {
   /** The next message of libs/zk/SPEC.md §7; its plaintext plus the pad of this index. */
@@ -22,8 +24,21 @@ export interface ProofSource {
   oodValues(tree: TreeName, count: number): readonly Ext[];
   /** A Merkle root sent in the proof. */
   root(tree: TreeName): Uint8Array;
+  /** Told of each level that was opened, by who reads a proof for more than its verdict. */
+  queried?(level: QueriedLevel): void;
   /** @throws Rejection STEP_PROOF_LENGTH when something is left */
   finish(): void;
+}
+
+/** Queries to a level of the opening and what its leaves gave (libs/zk/SPEC.md §9). */
+export interface QueriedLevel {
+  readonly level: Level;
+  readonly root: Uint8Array;
+  readonly indices: readonly number[];
+  /** ρ_row. */
+  readonly point: Point;
+  /** Σ_r eq(ρ_row, r)·leaf_r at each index. */
+  readonly rows: readonly Ext[];
 }
 
 /** One proof; far above the largest profile. */
@@ -38,6 +53,11 @@ export class ProofBytes implements ProofSource {
   constructor(readonly bytes: Uint8Array) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (bytes.length > proofBytesMax) refuseLength(`at most ${proofBytesMax} bytes`, bytes.length);
+  }
+
+  /** Bytes read. */
+  get offset(): number {
+    return this.#offset;
   }
 
   masked(): Ext {
