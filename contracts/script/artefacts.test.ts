@@ -13,9 +13,9 @@ describe.runIf(isAsked)('a cold build', () => {
     const arch = process.arch === 'x64' ? 'amd64' : process.arch;
     const require = createRequire(import.meta.url);
     const forge = dirname(require.resolve(`@foundry-rs/forge-${process.platform}-${arch}/package.json`));
-    execFileSync(join(forge, 'bin', 'forge'), ['build', 'contracts/src', 'contracts/test/WeakStepVerifier.sol'], {
-      stdio: 'pipe',
-    });
+    const forTests = ['PlantedSplitVerifiers', 'WeakProofHead', 'WeakStepVerifier'];
+    const paths = ['contracts/src', ...forTests.map((name) => `contracts/test/${name}.sol`)];
+    execFileSync(join(forge, 'bin', 'forge'), ['build', ...paths], { stdio: 'pipe' });
   }, 600_000);
 
   it.each(contractNames)('%s recompiles to the committed artefact', (name) => {

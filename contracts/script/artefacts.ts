@@ -1,6 +1,6 @@
 /**
  * Writes contracts/abi/*.json and the typed bindings of libs/settlement from forge's output. Run
- * `forge build contracts/src contracts/test/WeakStepVerifier.sol` first.
+ * `forge build contracts/src contracts/test/{WeakProofHead,WeakStepVerifier,PlantedSplitVerifiers}.sol` first.
  */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,9 @@ export const contractNames = [
   'TermsRules',
   'ValidationAdapter',
   'VerifierRouter',
+  'ZkProofHead',
   'ZkSoftmaxRelation',
+  'ZkSplitVerifier',
   'ZkSquaredErrorRelation',
   'ZkStepVerifier',
 ] as const;
@@ -37,7 +39,9 @@ const bound = [
 ];
 
 const root = new URL('../', import.meta.url);
-const output = (name: string) => fileURLToPath(new URL(`out/${name}.sol/${name}.json`, root));
+const planted = 'PlantedSplitVerifiers';
+const fileOf: Readonly<Record<string, string>> = { BlindSplitVerifier: planted, LooseSplitVerifier: planted };
+const output = (name: string) => fileURLToPath(new URL(`out/${fileOf[name] ?? name}.sol/${name}.json`, root));
 
 /** The text of one contract's artefact, one ABI entry per line: {abi, bytecode, deployedBytecodeDigest}. */
 export function artefactOf(name: string): string {
@@ -52,7 +56,12 @@ export function artefactFile(name: string): URL {
 }
 
 /** Contracts that only tests deploy, kept so that those need no compiler. */
-export const testContractNames = ['WeakStepVerifier'] as const;
+export const testContractNames = [
+  'BlindSplitVerifier',
+  'LooseSplitVerifier',
+  'WeakProofHead',
+  'WeakStepVerifier',
+] as const;
 
 export function testArtefactFile(name: string): URL {
   return new URL(`test/vectors/${name}.json`, root);

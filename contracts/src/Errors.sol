@@ -92,6 +92,9 @@ error PUBLISH_MISSING(bytes32 ciphertextDigest);
 
 error FACT_MISSING(bytes32 statementDigest);
 error FACT_CHUNK(address chunk, uint256 bytes_);
+error SPLIT_NONE(bytes32 statementDigest);
+error SPLIT_LATE(uint256 until);
+error SPLIT_VALUE(uint256 level, uint256 query);
 
 error ROUTER_UNKNOWN(bytes4 selector);
 error ROUTER_TOMBSTONED(bytes4 selector);

@@ -17,16 +17,21 @@ const codes = [
   ...['STEP_NONCANONICAL', 'STEP_POW', 'STEP_MERKLE_W0', 'STEP_MERKLE_J', 'STEP_MERKLE_WT', 'STEP_MERKLE_S'],
   ...['STEP_MERKLE_D', 'STEP_MERKLE_L1', 'STEP_MERKLE_L2', 'STEP_MERKLE_L3', 'STEP_FINAL_CHECK'],
 ];
-const codeOf = new Map([
+export const codeOf = new Map([
   ...codes.map((name) => [id(`${name}()`).slice(0, 10), name] as const),
   [id('SEAL_SELECTOR(bytes4)').slice(0, 10), 'SEAL_SELECTOR'],
+  [id('SEAL_LENGTH(uint256)').slice(0, 10), 'SEAL_LENGTH'],
+  [id('FACT_MISSING(bytes32)').slice(0, 10), 'FACT_MISSING'],
+  [id('SPLIT_NONE(bytes32)').slice(0, 10), 'SPLIT_NONE'],
+  [id('SPLIT_LATE(uint256)').slice(0, 10), 'SPLIT_LATE'],
+  [id('SPLIT_VALUE(uint256,uint256)').slice(0, 10), 'SPLIT_VALUE'],
 ]);
 
 export const artefact = (name: string): { abi: []; bytecode: string } =>
   JSON.parse(readFileSync(new URL(`../abi/${name}.json`, import.meta.url), 'utf8'));
 
 /** Of contracts/test: script/artefacts.ts keeps it here. */
-const testArtefact = (name: string): { abi: []; bytecode: string } =>
+export const testArtefact = (name: string): { abi: []; bytecode: string } =>
   JSON.parse(readFileSync(new URL(`vectors/${name}.json`, import.meta.url), 'utf8'));
 
 export interface StepVerifierOnChain {

@@ -19,12 +19,12 @@ function most(from: number, holds: (value: number) => boolean): number {
 
 /**
  * Profiles that the contract verifies, one row each, a byte a column: those of one level with one point and those of
- * two levels. Digests of 26 bytes under another name are no row of their own.
+ * two or three levels. Digests of 26 bytes under another name are no row of their own.
  */
 export const floors = [...profiles.values()]
   .filter(
     ({ extensionDegree, oodPoints, digestBytes, deeper }) =>
-      extensionDegree === 2 && (deeper ? deeper.length === 1 : oodPoints === 1 && digestBytes === 32),
+      extensionDegree === 2 && (deeper ? true : oodPoints === 1 && digestBytes === 32),
   )
   .sort((a, b) => (a.deeper?.length ?? 0) - (b.deeper?.length ?? 0))
   .map((profile) => {

@@ -10,6 +10,8 @@ import { contextOf } from '../../libs/zk/src/verifier/statement.js';
 import { domain, fill, sealTerms } from './seal-terms.js';
 
 export const selector = id('veritrain/zk/fxt-zk/1').slice(0, 10);
+/** Of proofs in two parts: ZkSplitVerifier. */
+export const splitSelector = id('veritrain/zk/fxt-zk/1/split').slice(0, 10);
 const coder = AbiCoder.defaultAbiCoder();
 
 const commitment = 'tuple(bytes32 root,bytes32 ood)';
@@ -42,8 +44,8 @@ export interface SealedSegment {
   readonly digest: Uint8Array;
 }
 
-export function encodeSeal(fields: SealFields): string {
-  return selector + coder.encode([sealType], [fields]).slice(2);
+export function encodeSeal(fields: SealFields, ofVerifier = selector): string {
+  return ofVerifier + coder.encode([sealType], [fields]).slice(2);
 }
 
 /** Proves one segment whose outer statement is the Segment of a job on chain. */

@@ -59,7 +59,8 @@ const artefacts: Readonly<Record<string, () => void | Promise<void>>> = {
   'libs/zk/src/commit/kernels/generated/kernels.ts': () =>
     runTool(process.execPath, ['libs/zk/src/commit/kernels/build.mjs']),
   'contracts/abi, libs/settlement/src/types': () => {
-    runTool(forge(), ['build', 'contracts/src', 'contracts/test/WeakStepVerifier.sol']);
+    const forTests = ['PlantedSplitVerifiers', 'WeakProofHead', 'WeakStepVerifier'];
+    runTool(forge(), ['build', 'contracts/src', ...forTests.map((name) => `contracts/test/${name}.sol`)]);
     runTool(process.execPath, [...fromSource, 'contracts/script/artefacts.ts']);
   },
 };

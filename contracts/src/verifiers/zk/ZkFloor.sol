@@ -19,10 +19,23 @@ library ZkFloor {
     bytes private constant DEEPER_ROWS =
         hex"100501040822171616140e18ff1902040a12160e" hex"11050104082217161616101aff1902050b101610"
         hex"10050104082318161618111cff1902040a131611";
+    /// Of the profile that is verified in two parts: points and words of both levels behind the first.
+    bytes private constant SPLIT_ROWS = hex"12040104072a191616161019ff1902040a12161002030b101610";
     uint256 private constant COLUMNS = 14;
     uint256 private constant TREES = 4;
 
     function check(Plan memory p) internal pure {
+        if (p.deeper > 1 || (p.deeper == 0 && p.oodPoints != 1)) revert STEP_PLAN();
+        _check(p, p.deeper == 0 ? ROWS : DEEPER_ROWS);
+    }
+
+    /// For proofs in two parts, whose openings have three levels.
+    function checkSplit(Plan memory p) internal pure {
+        if (p.deeper != 2) revert STEP_PLAN();
+        _check(p, SPLIT_ROWS);
+    }
+
+    function _check(Plan memory p, bytes memory floors) private pure {
         unchecked {
             if (p.digestBytes < 26 || p.digestBytes > 32) revert STEP_PLAN();
             uint256 treeRows;
@@ -30,19 +43,11 @@ library ZkFloor {
                 uint256 rows = Ext.get(p.trees, 4 * tree + 2);
                 if (rows > treeRows) treeRows = rows;
             }
-            uint256 width = COLUMNS;
-            bytes memory floors = ROWS;
-            if (p.deeper > 0) {
-                floors = DEEPER_ROWS;
-                width += 1 + ZkPlan.LEVEL;
-            } else if (p.oodPoints != 1) {
-                revert STEP_PLAN();
-            }
+            uint256 width = COLUMNS + (1 + ZkPlan.LEVEL) * p.deeper;
             for (uint256 pos; pos < floors.length; pos += width) {
-                if (
-                    _isCode(p, floors, pos) && _isSafe(p, floors, pos, treeRows)
-                        && (p.deeper == 0 || _isSafeBehind(p, floors, pos + COLUMNS))
-                ) return;
+                if (_isCode(p, floors, pos) && _isSafe(p, floors, pos, treeRows) && _isSafeBehind(p, floors, pos + COLUMNS)) {
+                    return;
+                }
             }
             revert STEP_PLAN();
         }
@@ -66,14 +71,20 @@ library ZkFloor {
         }
     }
 
-    /// One level behind the first.
+    /// The levels behind the first.
     function _isSafeBehind(Plan memory p, bytes memory floors, uint256 pos) private pure returns (bool) {
         unchecked {
-            if (p.deeper != 1) return false;
-            Level memory level = ZkPlan.levels(p)[1];
-            return p.oodPoints == _cell(floors, pos) && level.rowVars == _cell(floors, pos + 1)
-                && level.logBlowup == _cell(floors, pos + 2) && level.queries >= _cell(floors, pos + 3)
-                && level.grind >= _cell(floors, pos + 4) && level.grindFold >= _cell(floors, pos + 5);
+            if (p.deeper == 0) return true;
+            Level[] memory levels = ZkPlan.levels(p);
+            for (uint256 i = 1; i < levels.length; ++i) {
+                Level memory level = levels[i];
+                bool isSafe = p.oodPoints == _cell(floors, pos) && level.rowVars == _cell(floors, pos + 1)
+                    && level.logBlowup == _cell(floors, pos + 2) && level.queries >= _cell(floors, pos + 3)
+                    && level.grind >= _cell(floors, pos + 4) && level.grindFold >= _cell(floors, pos + 5);
+                if (!isSafe) return false;
+                pos += 1 + ZkPlan.LEVEL;
+            }
+            return true;
         }
     }
 

@@ -9,13 +9,12 @@ import {Level, Plan, ZkPlan} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
 import {Relation} from "./Relation.sol";
 import {ZkRelation} from "./ZkRelation.sol";
-import {
-    STEP_FINAL_CHECK, STEP_MERKLE_L1, STEP_MERKLE_L2, STEP_MERKLE_L3, STEP_PROOF_LENGTH, STEP_STATEMENT
-} from "./ZkErrors.sol";
+import {STEP_FINAL_CHECK, STEP_PROOF_LENGTH, STEP_STATEMENT} from "./ZkErrors.sol";
 
 /// The argument itself over a context and three commitments (libs/zk/SPEC.md §7 to §11). All randomness is drawn and
 /// all openings are checked first, in the order of the bytes; then one value is computed for what the flow claims.
-library ZkProof {
+/// How the levels are opened is left to the contract: with their leaves, or in two parts.
+abstract contract ZkProof {
     using Transcript for Reader;
 
     struct Opening {
@@ -57,12 +56,11 @@ library ZkProof {
 
     /// Reverts with the code of the first check that fails.
     /// @param sizes m_t, one byte per step
-    function check(Plan memory p, Input memory input, bytes calldata planBytes, bytes calldata sizes, bytes calldata proof)
-        internal pure {
+    function _prove(Plan memory p, Input memory input, bytes calldata planBytes, bytes calldata sizes, bytes calldata proof)
+        internal pure returns (Opening memory o) {
         if (proof.length > PROOF_BYTES_MAX) revert STEP_PROOF_LENGTH();
         Reader memory r = _start(p, proof);
         bytes32 witnessRoot = _bind(r, p, input, sizes);
-        Opening memory o;
         uint256 flowAt = r.cursor;
         (o.challenges, o.eta) = FlowMessages.read(r, p);
         uint256 flowEnd = r.cursor;
@@ -206,14 +204,13 @@ library ZkProof {
             Leaves.Queries memory q = own.queries;
             r.grind(level.grind);
             (q.indices, q.size) = r.indices(0x13, level.queries, level.columnVars + level.logBlowup);
-            if (Leaves.openLevel(r, p, level, q, Ext.eqTable(own.start, level.rowVars)) != uint256(own.root)) {
-                if (number == 1) revert STEP_MERKLE_L1();
-                if (number == 2) revert STEP_MERKLE_L2();
-                revert STEP_MERKLE_L3();
-            }
+            _openLevel(r, p, own, number);
             own.beta = r.challenge(0x14);
         }
     }
+
+    /// The rows at the queries to a level, into `own.queries.rows`.
+    function _openLevel(Reader memory r, Plan memory p, Opened memory own, uint256 number) internal pure virtual;
 
     /// The end point without the coordinate that tells the folded rows from the others.
     function _omegaPoint(Plan memory p, Opening memory o) private pure returns (uint256[] memory point) {

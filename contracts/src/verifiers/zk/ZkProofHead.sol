@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Ext} from "./Ext.sol";
+import {Reader, Transcript} from "./Transcript.sol";
+import {ZkFloor} from "./ZkFloor.sol";
+import {Plan} from "./ZkPlan.sol";
+import {ZkRelation} from "./ZkRelation.sol";
+import {ZkStep} from "./ZkStep.sol";
+
+/// The first part of a proof that is verified in two: everything but leaves and paths of the levels. In their place stand
+/// the rows that they must give. No step verifier: what it accepts is half a proof (contracts/SPEC.md §11).
+contract ZkProofHead is ZkStep {
+    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split"));
+
+    constructor(ZkRelation softmax_, ZkRelation squaredError_) ZkStep(softmax_, squaredError_) {}
+
+    /// @return rest digest of what the second part must show: per level its root, its sizes, ρ_row, places and rows
+    function head(bytes calldata seal, bytes32 statementDigest) external view returns (bytes32 rest) {
+        (Plan memory p, Opening memory o) = _check(seal, SELECTOR, statementDigest);
+        bytes memory all;
+        for (uint256 i; i < o.levels.length; ++i) {
+            Opened memory own = o.levels[i];
+            uint256 size = own.queries.size;
+            uint256 sizes = size | own.level.rows << 32 | own.level.rowVars << 64
+                | (own.level.columnVars + own.level.logBlowup) << 96 | p.digestBytes << 128;
+            all = abi.encodePacked(
+                all,
+                own.root,
+                sizes,
+                _words(own.start, own.level.rowVars),
+                _words(own.queries.indices, size),
+                _words(own.queries.rows, size)
+            );
+        }
+        return keccak256(all);
+    }
+
+    function _words(uint256 from, uint256 count) private pure returns (bytes memory part) {
+        part = new bytes(32 * count);
+        assembly ("memory-safe") {
+            mcopy(add(part, 32), from, shl(5, count))
+        }
+    }
+
+    function _requireFloor(Plan memory p) internal pure virtual override {
+        ZkFloor.checkSplit(p);
+    }
+
+    function _openLevel(Reader memory r, Plan memory, Opened memory own, uint256) internal pure override {
+        uint256 count = own.queries.size;
+        own.queries.rows = Ext.allocate(count);
+        Transcript.elements(Transcript.take(r, 16 * count), count, own.queries.rows);
+    }
+}
