@@ -25,16 +25,7 @@ export function Nodes({ query, me }: { readonly query: URLSearchParams; readonly
       <List
         of={nodes}
         label="nodes"
-        columns={[
-          'State',
-          'Node',
-          'Hardware, as it says',
-          'Firmware, as it says',
-          'Evidence',
-          'Jobs',
-          'Least price',
-          'Last seen',
-        ]}
+        columns={['State', 'Node', 'Hardware and firmware, as it says', 'Evidence', 'Jobs', 'Least price', 'Last seen']}
         none="No nodes yet"
         whenNone={<None isOperator={me.role === 'operator'} />}
         at={['/nodes', query]}
@@ -52,13 +43,13 @@ function Row({ node }: { readonly node: Node }) {
       <td>
         <NodeState node={node} />
       </td>
-      <th scope="row">
+      <th scope="row" class="named">
         <Link to={`/nodes/${id}`}>{plain(name)}</Link>
       </th>
       <td>
-        {plain(tee)}, {cores} cores, {Math.round(memoryMiB / 1024)} GiB
+        {plain(tee)}, {cores} cores, {Math.round(memoryMiB / 1024)} GiB,{' '}
+        {tcb === undefined ? 'firmware not said' : plain(tcb)}
       </td>
-      <td>{tcb === undefined ? 'not said' : plain(tcb)}</td>
       <td>{evidenceAt === null ? '–' : <Ago at={evidenceAt} />}</td>
       <td class="number">{leases ?? '–'}</td>
       <td class="number">{priceMin === undefined ? '–' : ether(priceMin)}</td>

@@ -40,7 +40,7 @@ export function Webhooks() {
         {(all) =>
           all.length === 0 ? (
             <Empty title="No webhooks yet">
-              <p>Name an address above; it is told of the next change.</p>
+              <p>Add an address above; it is told of the next change.</p>
             </Empty>
           ) : (
             <section>
@@ -62,7 +62,7 @@ function Row({ of: { id, url, states, createdAt, disabledAt } }: { readonly of: 
     <tr>
       <td>
         {disabledAt === null ? (
-          <State kind="live" mark="●" word="told" />
+          <State kind="live" mark="●" word="on" />
         ) : (
           <State kind="refused" mark="✕" word="gone, it says" />
         )}
@@ -113,7 +113,7 @@ function NewHook({ onMade }: { readonly onMade: (secret: string) => void }) {
   };
   return (
     <section aria-labelledby="new-hook">
-      <h2 id="new-hook">Name an address</h2>
+      <h2 id="new-hook">Add an address</h2>
       <form ref={form} class="fields-in-a-row" onSubmit={make}>
         <label>
           Address
@@ -133,7 +133,7 @@ function NewHook({ onMade }: { readonly onMade: (secret: string) => void }) {
           </select>
         </label>
         <button type="submit" class="primary">
-          Tell it
+          Add
         </button>
       </form>
       {problem !== undefined && <Fault problem={problem} />}
