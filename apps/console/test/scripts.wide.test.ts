@@ -149,7 +149,10 @@ function bare({ file, html }: Built): string {
 async function visited(page: Page): Promise<string> {
   return page.evaluate(async (selector) => {
     const found: string[] = [];
-    const drawn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+    // The page draws in a microtask.
+    const drawn = async (): Promise<void> => {
+      for (let turn = 0; turn < 4; turn++) await Promise.resolve();
+    };
     const select = document.querySelector<HTMLSelectElement>('section.bytes select');
     for (const { value } of [...(select?.options ?? [])]) {
       select!.value = value;
