@@ -46,7 +46,7 @@ function Row({ node }: { readonly node: Node }) {
       <th scope="row" class="named">
         <Link to={`/nodes/${id}`}>{plain(name)}</Link>
       </th>
-      <td>
+      <td class="named">
         {plain(tee)}, {cores} cores, {Math.round(memoryMiB / 1024)} GiB,{' '}
         {tcb === undefined ? 'firmware not said' : plain(tcb)}
       </td>
