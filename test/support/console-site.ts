@@ -26,8 +26,7 @@ interface Visit {
 
 export async function startConsoleSite(changes: Partial<Config> = {}): Promise<ConsoleSite> {
   const consoleDirectory = mkdtempSync(join(tmpdir(), 'veritrain-console-site-'));
-  build('vite.config.ts', consoleDirectory);
-  build('vite.console.config.ts', join(consoleDirectory, 'served'));
+  buildConsole(consoleDirectory);
   const test = await startTestPlane({ consoleDirectory, ...changes });
   const browser = await chromium.launch({ executablePath, args: [...launchFlags] });
   const url = `http://127.0.0.1:${test.plane.httpPort}`;
@@ -41,6 +40,12 @@ export async function startConsoleSite(changes: Partial<Config> = {}): Promise<C
       rmSync(consoleDirectory, { recursive: true, force: true });
     },
   };
+}
+
+/** Reviewer and console as they are in these sources, into a folder that a control plane serves. */
+export function buildConsole(outDir: string): void {
+  build('vite.config.ts', outDir);
+  build('vite.console.config.ts', join(outDir, 'served'));
 }
 
 function build(config: string, outDir: string): void {
