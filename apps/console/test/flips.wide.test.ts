@@ -2,16 +2,15 @@
  * Two hundred files of each kind with one bit flipped: never the untouched verdict, but in bytes that it names as not
  * checked; always a reason; never a blank page; and the page says what the command line says.
  */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { headings } from '#libs/review';
 import { hasBrowser } from '#test/browser';
 import { hasGroth16Tools } from '#test/groth16-tools';
-import { buildReviewer, give, openBrowser, openTab } from './browser.js';
-import { corpus, type Sample } from './corpus.js';
-import { costlyCorpus } from './costly-corpus.js';
+import { give } from './browser.js';
 import { flipsOf, presentOfTest, seenOfFlip } from './flips.js';
 import { judgedHere } from './judged.js';
+import { openedReviewer } from './opened.js';
 
 /** Of each kind; `VERITRAIN_FLIPS=200` takes minutes. */
 const flips = Number(process.env['VERITRAIN_FLIPS'] ?? 40);
@@ -21,24 +20,14 @@ const kinds = [
 ];
 
 describe.skipIf(!hasBrowser)('one bit flipped', () => {
-  let browser: Browser;
-  let file: string;
-  let samples: ReadonlyMap<string, Sample>;
-  beforeAll(async () => {
-    samples = new Map([...(await corpus()), ...(await costlyCorpus())].map((sample) => [sample.name, sample]));
-    ({ file } = buildReviewer());
-    browser = await openBrowser();
-  }, 300_000);
-  afterAll(async () => {
-    await browser?.close();
-  });
+  const reviewer = openedReviewer();
 
   it.each(kinds)(
     'in a bundle that is %s',
     async (name) => {
-      const sample = samples.get(name)!;
+      const sample = reviewer.sample(name);
       const [untouched] = await judgedHere(sample, presentOfTest);
-      const { page, complaints, close } = await openTab(browser, file);
+      const { page, complaints, close } = await reviewer.tab();
       const counts = new Map<string, number>();
       for (const flip of flipsOf(sample.bytes, flips)) {
         const seen = await seenOfFlip(sample, untouched, flip);

@@ -1,16 +1,13 @@
 /** Bundles altered in every part, one by one, of every kind: what the page must say of each is what `expectAltered` asks. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasBrowser } from '#test/browser';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { expectAltered } from './altered.js';
-import { buildReviewer, openBrowser, openTab } from './browser.js';
-import { corpus, type Sample } from './corpus.js';
-import { costlyCorpus } from './costly-corpus.js';
+import { openedReviewer } from './opened.js';
 import { alterationsOf } from './parts.js';
 
 /** Every so many of them; `VERITRAIN_ALTERATIONS=1` takes an hour. */
-const apart = Number(process.env['VERITRAIN_ALTERATIONS'] ?? 12);
+const apart = Number(process.env['VERITRAIN_ALTERATIONS'] ?? 24);
 const kinds = [
   ...['good', 'logged', 'rounds', 'proved', 'start-given', 'version-1', 'version-3', 'tee-and-proof', 'sampled'],
   ...(hasGroth16Tools ? ['groth16', 'groth16-own-key'] : []),
@@ -20,23 +17,13 @@ const kinds = [
 const mayBeMissing: readonly string[] = ['log: left out', 'log.watchKey: null'];
 
 describe.skipIf(!hasBrowser)('a bundle with one part altered', () => {
-  let browser: Browser;
-  let file: string;
-  let samples: ReadonlyMap<string, Sample>;
-  beforeAll(async () => {
-    samples = new Map([...(await corpus()), ...(await costlyCorpus())].map((sample) => [sample.name, sample]));
-    ({ file } = buildReviewer());
-    browser = await openBrowser();
-  }, 300_000);
-  afterAll(async () => {
-    await browser?.close();
-  });
+  const reviewer = openedReviewer();
 
   it.each(kinds)(
     'that was %s',
     async (name) => {
-      const sample = samples.get(name)!;
-      const { page, complaints, close } = await openTab(browser, file);
+      const sample = reviewer.sample(name);
+      const { page, complaints, close } = await reviewer.tab();
       const all = alterationsOf(sample.bytes).filter(
         ({ what }, at) => at % apart === 0 && !mayBeMissing.includes(what),
       );
