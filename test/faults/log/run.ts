@@ -112,7 +112,8 @@ async function startReplica(
     ...{ key, policy, issuers: [issuer], intervalMs: 10, now: () => Math.floor(Date.now() / 1000) },
     sign: (text) => {
       const signature = sign(text);
-      if (plant === 'early-signature') world.notes.add(noteOf(text, signature, key.name));
+      const early = plant === 'early-signature' ? noteOf(text, signature, key.name) : null;
+      if (early !== null) void world.leaves(early).catch(() => undefined);
       return signature;
     },
     onFailure: () => undefined,
@@ -192,7 +193,7 @@ async function audit(world: World, offered: readonly Offered[]): Promise<string[
   const reader = new TileReader(world.store.read, size);
   const leaves = await Promise.all(Array.from({ length: size }, (_, index) => reader.leaf(index)));
   const names = leaves.map(toHex);
-  const found: string[] = [];
+  const found: string[] = [...new Set(world.early)];
   if (toHex(treeRoot(leaves)) !== toHex(root)) found.push('the files do not give the root that is served');
   for (const [at, { leaf, places }] of offered.entries()) {
     const times = names.filter((name) => name === leaf).length;

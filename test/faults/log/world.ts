@@ -26,6 +26,10 @@ export interface World {
   readonly policy: TrustPolicy;
   /** Signed notes that left a process of the log. */
   readonly notes: Set<string>;
+  /** What was signed, and left a process, before it was committed. */
+  readonly early: readonly string[];
+  /** A signed note leaves a process. */
+  leaves(note: string): Promise<void>;
   /** A database of its own for each replica; embedded: the one that there is. */
   connect(name: string): Promise<LogDatabase>;
   endSessions(name: string): Promise<void>;
@@ -52,10 +56,18 @@ export async function makeWorld(engines: Engines, engine: 'server' | 'embedded')
     ...{ key: witness.key, sign: witness.sign, logs: [log.key], state: join(folder, 'witness') },
     now: () => Math.floor(Date.now() / 1000),
   });
-  const server = await serve(decides, (note) => notes.add(note));
+  const early: string[] = [];
+  const leaves = async (note: string): Promise<void> => {
+    notes.add(note);
+    const rows = await admin.query<{ size: number | string }>('SELECT size FROM log WHERE origin = $1', [origin]);
+    const [signed, committed] = [parseCheckpoint(note).size, Number(rows[0]?.size ?? 0)];
+    if (signed > committed)
+      early.push(`a checkpoint of ${signed} entries left a process while ${committed} were committed`);
+  };
+  const server = await serve(decides, leaves);
   const { port } = server.address() as { port: number };
   return {
-    ...{ origin, files, store, admin, notes },
+    ...{ origin, files, store, admin, notes, early, leaves },
     policy: parseTrustPolicy(
       `log ${noteKeyText(log.key)}\nwitness w ${noteKeyText(witness.key)} http://127.0.0.1:${port}\nquorum w\n`,
     ),
@@ -95,7 +107,7 @@ function named(url: string, name: string): string {
 }
 
 /** The witness's decisions over HTTP, and every note that it was shown. */
-async function serve(witness: Witness, onNote: (note: string) => void): Promise<Server> {
+async function serve(witness: Witness, onNote: (note: string) => Promise<void>): Promise<Server> {
   const server = createServer((request, response) => {
     void (async () => {
       if (request.method === 'GET') {
@@ -105,7 +117,7 @@ async function serve(witness: Witness, onNote: (note: string) => void): Promise<
       }
       let body = '';
       for await (const part of request) body = (body + String(part)).slice(0, witnessAnswerMax);
-      onNote(body.slice(body.indexOf('\n\n') + 2));
+      await onNote(body.slice(body.indexOf('\n\n') + 2));
       const answer = await witness.addCheckpoint(body);
       response.writeHead(answer.status).end(answer.body);
     })().catch(() => response.destroy());
