@@ -4,7 +4,7 @@
  */
 import { ConfigurationError } from '#attestation/base';
 import { noteKeyText } from '#attestation/log';
-import { openLogDatabase, recoverLog } from '#libs/log';
+import { openLogDatabase, recoverLog, Witnesses } from '#libs/log';
 import { runService } from '#libs/process';
 import { createLogApp } from './app.js';
 import { loadSettings, type LogSettings } from './settings.js';
@@ -29,8 +29,10 @@ async function start(options: ReadonlySet<string>): Promise<void> {
 async function recover(settings: LogSettings): Promise<void> {
   const database = await openLogDatabase(settings.database);
   try {
-    const rows = await recoverLog({ ...settings, database, store: settings.files });
-    print({ recovered: rows });
+    const silent: string[] = [];
+    const seen = await new Witnesses(settings.policy).latest(settings.key.name, (witness) => silent.push(witness));
+    const rows = await recoverLog({ ...settings, database, store: settings.files }, seen);
+    print({ recovered: rows, silentWitnesses: silent });
   } finally {
     await database.close();
   }

@@ -12,3 +12,4 @@ export { createS3Store, type S3Place } from './store/s3.js';
 export { tilePattern } from './tiles/paths.js';
 export { TileReader } from './tiles/reader.js';
 export { exportLog, readEntries, RightEdge } from './whole.js';
+export { Witnesses } from './witnesses.js';

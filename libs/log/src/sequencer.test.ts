@@ -197,6 +197,34 @@ describe('a restored backup', () => {
     expect(contradicting([note!], leaves)).toEqual([]);
   });
 
+  it('is mended up to what a witness saw, where the checkpoint of the store was set back', async () => {
+    const parts = newLog();
+    await openLog(parts);
+    await offer(parts, 'a');
+    await settle(parts);
+    await database.query('CREATE TABLE first_backup AS SELECT * FROM log WHERE origin = $1', [parts.key.name]);
+    await offer(parts, 'b');
+    await settle(parts);
+    const older = (await parts.store.read('checkpoint'))!;
+    await offer(parts, 'c', 'd');
+    await settle(parts);
+    const [note] = await shown(parts);
+    await database.query('DELETE FROM log WHERE origin = $1', [parts.key.name]);
+    await database.query('INSERT INTO log SELECT * FROM first_backup');
+    await database.query('DELETE FROM log_entry WHERE origin = $1 AND idx >= 1', [parts.key.name]);
+    await parts.store.write('checkpoint', older);
+    const elsewhere = logKeyOf('other.example/log').note(9, leafHash(utf8('x')));
+    await expect(recoverLog(parts, [elsewhere])).rejects.toThrow(/LOG_RECOVER/);
+    const longer = logKeyOf(parts.key.name).note(9, leafHash(utf8('x')));
+    await expect(recoverLog(parts, [longer])).rejects.toThrow();
+    expect(await recoverLog(parts, [note!])).toBe(3);
+    await openLog(parts, [note!]);
+    expect(await shown(parts)).toContain(note);
+    await offer(parts, 'e');
+    await settle(parts);
+    expect(contradicting([note!], await leavesOf(parts))).toEqual([]);
+  });
+
   it('does not start where a witness saw more, or another tree, or files are altered', async () => {
     const parts = newLog();
     await openLog(parts);

@@ -208,19 +208,26 @@ function sameRoot({ size, root }: SignedCheckpoint, found: Uint8Array): void {
   });
 }
 
-/** Rebuilds rows from files that are ahead of the database, whose checkpoint this log signed. @returns rows added */
-export async function recoverLog({ database, store, key, sign }: LogParts): Promise<number> {
+/**
+ * Rebuilds rows from files that are ahead of the database, up to the newest checkpoint that this log signed.
+ * @param seen  checkpoints of this log that its witnesses keep: where a replica slept while it wrote, the store's is an older one
+ * @returns rows added
+ * @throws ConfigurationError LOG_RECOVER
+ */
+export async function recoverLog(
+  { database, store, key, sign }: LogParts,
+  seen: readonly string[] = [],
+): Promise<number> {
   const stored = await store.read('checkpoint');
-  if (stored === null) throw refused('LOG_RECOVER', 'a checkpoint in the store', 'none');
-  const note = new TextDecoder().decode(stored);
-  const seen = parseCheckpoint(note);
-  if (seen.origin !== key.name || !isSignedBy(seen.note, key)) {
-    throw refused('LOG_RECOVER', `a checkpoint of ${key.name}`, `one of ${seen.origin}`);
-  }
-  const reader = new TileReader(store.read, seen.size);
-  const root = await reader.root();
-  if (!equalBytes(root, seen.root))
-    throw refused('LOG_RECOVER', `tiles with the root ${toHex(seen.root)}`, toHex(root));
+  const notes = stored === null ? seen : [new TextDecoder().decode(stored), ...seen];
+  const newest = notes.map((note) => signedByUs(note, key)).toSorted((a, b) => b.size - a.size)[0];
+  if (newest === undefined) throw refused('LOG_RECOVER', 'a checkpoint in the store or with a witness', 'none');
+  const { size, root } = newest;
+  const reader = new TileReader(store.read, size);
+  const found = await reader.root();
+  if (!equalBytes(found, root)) throw refused('LOG_RECOVER', `tiles with the root ${toHex(root)}`, toHex(found));
+  // Without the lines of witnesses, which it is shown to anew.
+  const note = signCheckpoint({ origin: key.name, size, root }, key, sign);
   return database.transaction(async (sql) => {
     const empty = signCheckpoint({ origin: key.name, size: 0, root: treeRoot([]) }, key, sign);
     await sql.query(
@@ -232,9 +239,9 @@ export async function recoverLog({ database, store, key, sign }: LogParts): Prom
       [key.name],
     );
     const from = Number(row!.published);
-    if (seen.size < Number(row!.size)) throw refused('LOG_RECOVER', 'files ahead of the database', 'files behind it');
+    if (size < Number(row!.size)) throw refused('LOG_RECOVER', 'files ahead of the database', 'files behind it');
     await sql.query('DELETE FROM log_entry WHERE origin = $1 AND idx >= $2', [key.name, from]);
-    for (let index = from; index < seen.size; index++) {
+    for (let index = from; index < size; index++) {
       await sql.query('INSERT INTO log_entry (origin, idx, leaf) VALUES ($1, $2, $3)', [
         key.name,
         index,
@@ -243,9 +250,18 @@ export async function recoverLog({ database, store, key, sign }: LogParts): Prom
     }
     await sql.query('UPDATE log SET size = $2, published = $2, note = $3, served = $3 WHERE origin = $1', [
       key.name,
-      seen.size,
+      size,
       note,
     ]);
-    return seen.size - from;
+    await store.write('checkpoint', utf8(note));
+    return size - from;
   });
+}
+
+function signedByUs(note: string, key: NoteKey): { readonly size: number; readonly root: Uint8Array } {
+  const { origin, size, root, note: signed } = parseCheckpoint(note);
+  if (origin !== key.name || !isSignedBy(signed, key)) {
+    throw refused('LOG_RECOVER', `a checkpoint of ${key.name}`, `one of ${origin}`);
+  }
+  return { size, root };
 }

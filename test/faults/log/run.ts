@@ -254,12 +254,16 @@ async function restore(
   );
   if (typeof outcome !== 'string') await outcome.end();
   const size = Number(backup.rows.get('log')![0]?.['size'] ?? 0);
-  const seen = what === 'rows' ? published : await world.witnessedSize();
+  const witnessed = await world.witnessed();
+  const witnessedSize = witnessed === null ? 0 : parseCheckpoint(witnessed).size;
+  const seen = what === 'rows' ? Math.max(published, witnessedSize) : witnessedSize;
   if (seen > size && outcome !== 'LOG_BEHIND') violations.push(`a log started on a backup of ${size} of ${published}`);
   if (newest === null) return;
   await store.write('checkpoint', newest);
   const { key, sign } = logKeyOf(origin);
-  if (published > size) await recoverLog({ database: admin, store, key, sign });
+  if (Math.max(published, witnessedSize) > size) {
+    await recoverLog({ database: admin, store, key, sign }, witnessed === null ? [] : [witnessed]);
+  }
 }
 
 async function insert(sql: Pick<LogDatabase, 'query'>, table: string, row: Record<string, unknown>): Promise<void> {
