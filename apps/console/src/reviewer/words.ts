@@ -63,7 +63,7 @@ export const assuranceWords = {
 /** Before the sentence that a check stands for. */
 export const reasonWords: Readonly<Record<Check['status'], string>> = {
   met: 'Holds:',
-  warned: 'Look at this yourself:',
+  warned: 'Decide yourself whether this holds:',
   missing: 'Not known whether this holds:',
   'not-checked': 'Not looked at:',
   refused: 'Does not hold:',
