@@ -1,9 +1,12 @@
 /** Proofs that a contract verifies in two transactions (contracts/SPEC.md §11). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { uintBe } from '#attestation/base';
+import { profiles } from '#libs/zk/verifier';
 import * as F from '../../libs/zk/src/commit/field/extension.js';
 import type { Ext } from '../../libs/zk/src/commit/field/extension.js';
 import { extAt, extBytes } from '../../libs/zk/src/commit/field/bytes.js';
-import { seedOf } from '../../libs/zk/src/testing/segments.js';
+import { derivePlan, planBytes } from '../../libs/zk/src/relation/plan.js';
+import { seedOf, testManifest } from '../../libs/zk/src/testing/segments.js';
 import { partsOf } from '../../libs/zk/src/testing/structure.js';
 import type { Site } from '../../libs/zk/src/transcript/sites.js';
 import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
@@ -103,10 +106,26 @@ describe('a proof in two parts', () => {
     }),
   );
 
-  it('is taken until the end of its day', () =>
+  it('is told of other shapes, too: joint, two points outside the domain, digests of 26 bytes, a squared error', () =>
+    apart(async () => {
+      const profile = { ...choice.profile!, oodPoints: 2, digestBytes: 26, inputsFirst: true } as const;
+      const manifest = testManifest({ loss: 'mse', superblock: 2 });
+      const other = splitSegment(sealSegment(backend, { profile, manifest, index: 1 }));
+      expect(await begin(other)).toBe('accepted');
+      for (const k of [0, 1, 2].map((part) => random(part, other.parts.openings.length)))
+        expect(await finish(other, { openings: flipped(other.parts.openings, k) } as {})).toMatch(/^STEP_MERKLE_L/);
+      expect(await finish(other)).toBe('accepted');
+      expect(await isFact(other)).toBe('accepted');
+    }));
+
+  it('is taken until the end of its day, and begun anew after it', () =>
     apart(async () => {
       await begin(first);
       await later(86_390);
+      expect(await apart(() => finish(first))).toBe('accepted');
+      await later(20);
+      expect(await finish(first)).toBe('SPLIT_LATE');
+      await begin(first);
       expect(await finish(first)).toBe('accepted');
     }));
 
@@ -139,7 +158,7 @@ function placesOf({ plan, statement, fields, parts }: SplitSegment): { head: num
   const openings: number[] = [];
   const inLevels = ({ kind, tree }: ReturnType<typeof partsOf>[number]): boolean =>
     (kind === 'symbol' || kind === 'sibling') && tree?.startsWith('L') === true;
-  const counts = [...rowCounts(parts.rest)];
+  const counts = levelsIn(parts.rest).map(({ count }) => count);
   let opened = '';
   for (const part of partsOf(plan, statement, fields.proof)) {
     const isOpening = inLevels(part);
@@ -153,14 +172,52 @@ function placesOf({ plan, statement, fields, parts }: SplitSegment): { head: num
   return { head, openings };
 }
 
-function* rowCounts(rest: Uint8Array): Generator<number> {
+/** Of each level the number of rows, and where they begin. */
+function levelsIn(rest: Uint8Array): { count: number; rowsAt: number }[] {
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
+  const levels: { count: number; rowsAt: number }[] = [];
   for (let at = 0; at < rest.length;) {
     const [rowVars, count] = [view.getUint32(at + 52), view.getUint32(at + 60)];
-    yield count;
-    at += 64 + 32 * (rowVars + 2 * count);
+    const rowsAt = at + 64 + 32 * (rowVars + count);
+    levels.push({ count, rowsAt });
+    at = rowsAt + 32 * count;
   }
+  return levels;
 }
+
+/** Words of a plan of three levels, behind the digest of its profile's name or before the end. */
+const strengths = { queries0: 8, queries1: 9, grind0: 10, grind1: 11, grindFold: 12, grindFold1: 13 };
+const atEnd = [2, 1].flatMap((i) => ['k', 'logBlowup', 'queries', 'grind', 'grindFold'].map((name, k) => [`${name} of level ${4 - i}`, k - 5 * i] as const)); // prettier-ignore
+
+describe('the floor of plans in two parts', () => {
+  const planOf = (name: string): Uint8Array => planBytes(derivePlan(testManifest(), profiles.get(name)!, 'joint'));
+  const judged = async (plan: Uint8Array): Promise<string> => {
+    const sealed = { ...first, fields: { ...first.fields, plan } };
+    return verdict(await onChain.send('strict', 'begin', beginning(sealed, first.parts.head)));
+  };
+
+  it('takes plans of three levels, and none of one or two', async () => {
+    // The statement is another plan's.
+    expect(await judged(planOf('chain256'))).toBe('STEP_STATEMENT');
+    for (const name of ['small', 'chain1', 'chain64', 'steps128'])
+      expect(await judged(planOf(name)), name).toBe('STEP_PLAN');
+  });
+
+  it.each([...Object.entries(strengths), ['oodPoints', -12] as const, ...atEnd])(
+    'asks for no less: %s',
+    async (name, place) => {
+      const changed = (by: number): Promise<string> => {
+        const plan = planOf('chain256');
+        const at = place < 0 ? plan.length + 4 * place : 32 + 4 * place;
+        plan.set(uintBe(new DataView(plan.buffer).getUint32(at) + by, 4), at);
+        return judged(plan);
+      };
+      expect(await changed(-1)).toBe('STEP_PLAN');
+      const isCode = /^(k|logBlowup|oodPoints)/.test(name);
+      expect(await changed(1)).toBe(isCode ? 'STEP_PLAN' : 'STEP_STATEMENT');
+    },
+  );
+});
 
 describe('one byte changed', () => {
   it('in the first part is refused as in the whole proof', { timeout: 60_000 }, async () => {
@@ -213,8 +270,12 @@ function random(k: number, below: number): number {
   return new DataView(seedOf(`split ${k} of ${below}`).buffer).getUint32(0) % below;
 }
 
-/** Rows of level 1 that are not those of its leaves, and that the first part cannot tell from them. */
-function liedRows({ plan, statement, fields, parts }: SplitSegment): { head: Uint8Array; rest: Uint8Array } {
+/**
+ * Two rows of a level, one behind the other, that are not those of its leaves, and that the first part cannot tell from
+ * them.
+ */
+function liedRows(segment: SplitSegment, level = 0, isLast = false): { head: Uint8Array; rest: Uint8Array } {
+  const { plan, statement, fields, parts } = segment;
   const betas: Ext[] = [];
   class Listening extends Transcript {
     override challenge(site: Site): Ext {
@@ -225,11 +286,14 @@ function liedRows({ plan, statement, fields, parts }: SplitSegment): { head: Uin
   }
   runVerifier(plan, statement, new Listening(), new ProofBytes(fields.proof));
   const [head, rest] = [Uint8Array.from(parts.head), Uint8Array.from(parts.rest)];
-  const at = placesOf(first).head.indexOf(-1);
-  const rowsAt = 64 + 32 * (new DataView(rest.buffer).getUint32(52) + [...rowCounts(rest)][0]!);
+  const places = placesOf(segment).head;
+  const at = places.flatMap((place, k) => (place < 0 && places[k - 1]! >= 0 ? [k] : []))[level]!;
+  const { count, rowsAt } = levelsIn(rest)[level]!;
+  const from = isLast ? count - 2 : 0;
   // The next row weighs β times as much.
-  const changes = [betas[0]!, F.neg(F.ONE)];
-  changes.forEach((change, k) => {
+  const changes = [betas[level]!, F.neg(F.ONE)];
+  changes.forEach((change, i) => {
+    const k = from + i;
     const row = F.add(extAt(new DataView(head.buffer), at + 16 * k), change);
     const bytes = extBytes(row);
     head.set(bytes, at + 16 * k);
@@ -240,13 +304,16 @@ function liedRows({ plan, statement, fields, parts }: SplitSegment): { head: Uin
 }
 
 describe('rows that are not those of the leaves', () => {
-  it('pass the first part, since β is known, and not the second', () =>
-    apart(async () => {
-      const { head, rest } = liedRows(first);
-      expect(await begin(first, { head })).toBe('accepted');
-      expect(await finish(first, { rest } as {})).toBe('SPLIT_VALUE');
-      expect(await isFact(first)).toBe('FACT_MISSING');
-    }));
+  it.each([1, 2, 3].flatMap((number) => [[number, 'first'] as const, [number, 'last'] as const]))(
+    'pass the first part, since β is known, and not the second: level %i, %s rows',
+    (number, which) =>
+      apart(async () => {
+        const { head, rest } = liedRows(first, number - 1, which === 'last');
+        expect(await begin(first, { head })).toBe('accepted');
+        expect(await finish(first, { rest } as {})).toBe('SPLIT_VALUE');
+        expect(await isFact(first)).toBe('FACT_MISSING');
+      }),
+  );
 
   it('tell a planted verifier that does not compare them', () =>
     apart(async () => {
