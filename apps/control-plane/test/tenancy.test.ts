@@ -458,6 +458,18 @@ describe('scopes of a key', () => {
     expect(await codeOf(call)).toBe('SCOPE_FORBIDDEN');
   });
 
+  it('let a key that changes jobs touch no key, over REST or GraphQL', async () => {
+    const { key } = await make('admin', { tenant: 'acme', role: 'admin', scopes: ['read', 'write'] });
+    const victim = await make('admin', { tenant: 'acme', role: 'client' });
+    expect((await with_(key)(`/v1/keys/${victim.id}/revoke`, {}).expect(403)).body.code).toBe('SCOPE_FORBIDDEN');
+    const query = `mutation { revokeKey(id: "${victim.id}") { id } }`;
+    expect(JSON.stringify((await with_(key)('/graphql', { query })).body)).toContain('SCOPE_FORBIDDEN');
+    await by(victim.key).get('/v1/me').expect(200);
+    const keeper = await make('admin', { tenant: 'acme', role: 'admin', scopes: ['keys'] });
+    expect(JSON.stringify((await with_(keeper.key)('/graphql', { query })).body)).not.toContain('errors');
+    await by(victim.key).get('/v1/me').expect(401);
+  });
+
   it('are never widened by a key that makes another', async () => {
     const { key } = await make('admin', { tenant: 'acme', role: 'admin', scopes: ['keys', 'read'] });
     const wanted = { tenant: 'acme', role: 'client' };

@@ -7,6 +7,8 @@ import type { Principal } from './principal.js';
 import type { Scope } from '#libs/wire';
 
 const keysPath = /^\/v1\/(keys|tenants)(\/|$)/;
+/** Mutations that do what those paths do. */
+const keysMutations = new Set(['limitTenant', 'revokeKey']);
 
 /** @throws Rejection SCOPE_FORBIDDEN */
 export function checkScope({ scopes }: Principal, context: ExecutionContext): void {
@@ -38,7 +40,7 @@ function scopeOf(context: ExecutionContext): Scope {
     case 'graphql': {
       const { parentType, fieldName } = context.getArgByIndex<GraphQLResolveInfo>(3);
       if (parentType.name !== 'Mutation') return 'read';
-      return fieldName === 'limitTenant' ? 'keys' : 'write';
+      return keysMutations.has(fieldName) ? 'keys' : 'write';
     }
     case 'http': {
       const { method, path } = context.switchToHttp().getRequest<Request>();
