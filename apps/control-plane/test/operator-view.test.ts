@@ -112,6 +112,9 @@ it('segments and appraisals of a job are listed to its tenant alone, page by pag
   ]);
   const rest = (await test.as('reviewer').get(`${path}/segments?cursor=${first.nextCursor}`).expect(200)).body;
   expect(rest).toMatchObject({ items: [{ index: 2 }], nextCursor: null });
+  const beyond = Buffer.from('9'.repeat(18)).toString('base64url');
+  const none = (await test.as('client').get(`${path}/segments?cursor=${beyond}`).expect(200)).body;
+  expect(none).toEqual({ items: [], nextCursor: null });
   expect((await test.as('client').get(`${path}/appraisals`).expect(200)).body).toMatchObject([
     { jobId: job.jobId, tier: 'affirming', lease: 'active' },
   ]);

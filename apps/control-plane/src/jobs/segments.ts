@@ -51,8 +51,9 @@ export class Segments {
   async list(caller: Principal, id: string, limit: number, cursor: string | undefined): Promise<SegmentPage> {
     const job = await this.jobs.find(caller, id);
     const { workers, segmentSteps, rounds } = openJob(job).division;
-    const from = cursor === undefined ? 0 : Number(decodeCursor(cursor));
-    const to = Math.min(workers * rounds, from + limit + 1);
+    const all = workers * rounds;
+    const from = cursor === undefined ? 0 : Math.min(all, Number(decodeCursor(cursor)));
+    const to = Math.min(all, from + limit + 1);
     const { manager } = this.database;
     const within = { jobId: job.id, index: Between(from, to - 1) };
     const proofs = byIndex(await manager.findBy(SegmentProof, within));

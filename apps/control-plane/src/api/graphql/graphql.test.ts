@@ -31,6 +31,15 @@ it('ends on fragments that spread themselves, and on ones that are not there', (
   expect(complexityErrors(parse('{ ...a } fragment a on T { x ...b } fragment b on T { ...a ...none }'))).toEqual([]);
 });
 
+it('counts a list without pages as long as it may be', () => {
+  const asked = (name: string, times: number) =>
+    `{ ${Array.from({ length: times }, (_, n) => `a${n}: ${name}(id: "x") { body }`).join(' ')} }`;
+  for (const name of ['webhookDeliveries', 'jobAppraisals', 'nodeAppraisals']) {
+    expect(complexityErrors(parse(asked(name, 90))), name).toEqual([]);
+    expect(complexityErrors(parse(asked(name, 99))), name).toHaveLength(1);
+  }
+});
+
 it('counts the values of an answer: a page as often as it may have items', () => {
   const page = (limit: string, fields: number) =>
     `{ jobPage${limit} { items { ${Array.from({ length: fields }, (_, n) => `f${n}`).join(' ')} } } }`;

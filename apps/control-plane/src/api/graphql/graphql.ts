@@ -27,6 +27,14 @@ const fieldsMax = 200;
 const costMax = 5000;
 /** Items of a page that does not say how many, or says it in a variable. */
 const pageItems = { unsaid: 50, unknown: 200 } as const;
+/** Items of lists that have no pages, at the most. */
+const listItems: ReadonlyMap<string, number> = new Map([
+  ['jobAppraisals', 50],
+  ['nodeAppraisals', 50],
+  ['nodePreflights', 10],
+  ['webhookDeliveries', 50],
+  ['webhooks', 10],
+]);
 /** Of a document, before it is parsed: bounds the work of every rule that looks at it. */
 const tokensMax = 4000;
 /** Operations that run at once over one WebSocket. */
@@ -174,6 +182,6 @@ export class Measures {
 /** How often what a field selects may stand in the answer: a page as often as it has items. */
 function itemsOf({ name, arguments: given = [] }: FieldNode): number {
   const limit = given.find((argument) => argument.name.value === 'limit')?.value;
-  if (limit === undefined) return name.value.endsWith('Page') ? pageItems.unsaid : 1;
+  if (limit === undefined) return name.value.endsWith('Page') ? pageItems.unsaid : (listItems.get(name.value) ?? 1);
   return limit.kind === 'IntValue' ? Math.max(1, Math.min(Number(limit.value), pageItems.unknown)) : pageItems.unknown;
 }
