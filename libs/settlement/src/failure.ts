@@ -38,12 +38,19 @@ export function chainFailure(error: unknown, call: string, abi: Interface): Erro
   if (isTransient(error)) {
     return new CollateralError('CHAIN_UNREACHABLE', {
       expected: `an answer to ${call}`,
-      got: error instanceof Error ? error.message.slice(0, 200) : String(error),
+      got: shortOf(error).slice(0, 200),
       rule: 'contracts/SPEC.md §18',
       action: 'try again',
     });
   }
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** The library's whole message has the endpoint's URL in it, and with that the key that providers put there. */
+function shortOf(error: unknown): string {
+  const short = (error as { shortMessage?: unknown } | null)?.shortMessage;
+  if (typeof short === 'string') return short;
+  return error instanceof Error ? error.message : String(error);
 }
 
 export function isTransient(error: unknown): boolean {
