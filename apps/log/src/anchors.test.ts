@@ -88,6 +88,21 @@ describe('a log that anchors', () => {
     expect([...new Set(failures)]).toEqual(['ANCHOR_ORDER']);
   }, 60_000);
 
+  it('ends at once though its transaction is never mined', async () => {
+    const own = await deployLogAnchors(wallet.connect(provider));
+    await provider.send('evm_setAutomine', [false]);
+    const { anchors, failures } = startedWith(1, () => seenNote(3), own);
+    const pending = async () => Number(await provider.send('eth_getBlockTransactionCountByNumber', ['pending']));
+    await expect.poll(pending, { timeout: 10_000 }).toBe(1);
+    const began = performance.now();
+    await anchors.stop();
+    expect(performance.now() - began).toBeLessThan(2000);
+    expect(failures).toEqual([]);
+    await provider.send('evm_setAutomine', [true]);
+    await provider.send('evm_mine', []);
+    expect(await onChain(own)).toEqual(anchored(3));
+  }, 60_000);
+
   it('is told so by its settings', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'veritrain-log-anchors-'));
     const { logConfig } = layOutLog({ folder, origin: log.key.name, witnessPort: 1, quorum: 'none' });

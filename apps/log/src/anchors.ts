@@ -2,6 +2,7 @@
  * Checkpoints on chain, once an interval: the newest that a quorum of the witnesses saw, by whichever replica looks first.
  * What the chain has decides, so that a start anew or another replica anchors nothing too early.
  */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Wallet } from 'ethers';
 import { CodedError, to0x } from '#attestation/base';
@@ -54,19 +55,24 @@ export class Anchors {
 
   /** Anchors where the last anchor is an interval old, and the log has grown. */
   async #look(): Promise<void> {
-    const { rpcUrl, chainId, contract, secret, everySeconds } = this.settings;
+    const { rpcUrl, chainId } = this.settings;
     const provider = connect(rpcUrl, chainId);
     try {
-      const signer = new Wallet(to0x(secret), provider);
-      const { origin: name, size: served } = parseCheckpoint(await this.parts.log.checkpoint());
-      const origin = anchorOrigin(name);
-      const { size, time } = await newestLogAnchor(provider, contract, { origin, sender: signer.address });
-      if (size === served || time + everySeconds > Date.now() / 1000) return;
-      const checkpoint = await this.#seenCheckpoint();
-      if (checkpoint !== null) await anchorCheckpoint(signer, contract, { ...checkpoint, origin });
+      await untilAborted(this.#end.signal, this.#anchor(provider));
     } finally {
       provider.destroy();
     }
+  }
+
+  async #anchor(provider: ReturnType<typeof connect>): Promise<void> {
+    const { contract, secret, everySeconds } = this.settings;
+    const signer = new Wallet(to0x(secret), provider);
+    const { origin: name, size: served } = parseCheckpoint(await this.parts.log.checkpoint());
+    const origin = anchorOrigin(name);
+    const { size, time } = await newestLogAnchor(provider, contract, { origin, sender: signer.address });
+    if (size === served || time + everySeconds > Date.now() / 1000) return;
+    const checkpoint = await this.#seenCheckpoint();
+    if (checkpoint !== null) await anchorCheckpoint(signer, contract, { ...checkpoint, origin });
   }
 
   /** Null where no quorum saw the newest one by now: the next look comes. */
@@ -77,5 +83,16 @@ export class Anchors {
       return policy.quorum === null || witnessedAt !== null ? checkpoint : null;
     };
     return poll(look, { ...seen, goesOn: () => !this.#end.signal.aborted });
+  }
+}
+
+/** A transaction that nobody takes is waited for no longer than the process runs: the next one looks at what became of it. */
+async function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  const early = new AbortController();
+  const end = once(signal, 'abort', { signal: early.signal }).catch(() => undefined);
+  try {
+    await Promise.race([work, end]);
+  } finally {
+    early.abort();
   }
 }

@@ -30,7 +30,7 @@ async function recover(settings: LogSettings): Promise<void> {
   const database = await openLogDatabase(settings.database);
   try {
     const silent: string[] = [];
-    const seen = await new Witnesses(settings.policy).latest(settings.key.name, (witness) => silent.push(witness));
+    const seen = await new Witnesses(settings.policy).latest(settings.key, (witness) => silent.push(witness));
     const rows = await recoverLog({ ...settings, database, store: settings.files }, seen);
     print({ recovered: rows, silentWitnesses: silent });
   } finally {

@@ -217,6 +217,12 @@ describe('a restored backup', () => {
     await expect(recoverLog(parts, [elsewhere])).rejects.toThrow(/LOG_RECOVER/);
     const longer = logKeyOf(parts.key.name).note(9, leafHash(utf8('x')));
     await expect(recoverLog(parts, [longer])).rejects.toThrow();
+    for (const size of [1, 4]) {
+      const forked = logKeyOf(parts.key.name).note(size, leafHash(utf8('x')));
+      await expect(recoverLog(parts, [note!, forked])).rejects.toThrow(/LOG_FORK|LOG_RECOVER/);
+    }
+    // What shows two histories stays where it was.
+    expect(await parts.store.read('checkpoint')).toEqual(older);
     expect(await recoverLog(parts, [note!])).toBe(3);
     await openLog(parts, [note!]);
     expect(await shown(parts)).toContain(note);

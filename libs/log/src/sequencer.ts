@@ -212,7 +212,7 @@ function sameRoot({ size, root }: SignedCheckpoint, found: Uint8Array): void {
  * Rebuilds rows from files that are ahead of the database, up to the newest checkpoint that this log signed.
  * @param seen  checkpoints of this log that its witnesses keep: where a replica slept while it wrote, the store's is an older one
  * @returns rows added
- * @throws ConfigurationError LOG_RECOVER
+ * @throws ConfigurationError LOG_RECOVER, LOG_FORK where one of those checkpoints has another history
  */
 export async function recoverLog(
   { database, store, key, sign }: LogParts,
@@ -220,12 +220,17 @@ export async function recoverLog(
 ): Promise<number> {
   const stored = await store.read('checkpoint');
   const notes = stored === null ? seen : [new TextDecoder().decode(stored), ...seen];
-  const newest = notes.map((note) => signedByUs(note, key)).toSorted((a, b) => b.size - a.size)[0];
+  const [newest, ...others] = notes.map((note) => signedByUs(note, key)).toSorted((a, b) => b.size - a.size);
   if (newest === undefined) throw refused('LOG_RECOVER', 'a checkpoint in the store or with a witness', 'none');
   const { size, root } = newest;
   const reader = new TileReader(store.read, size);
   const found = await reader.root();
   if (!equalBytes(found, root)) throw refused('LOG_RECOVER', `tiles with the root ${toHex(root)}`, toHex(found));
+  for (const other of others) {
+    const had = await reader.root(other.size);
+    if (!equalBytes(had, other.root))
+      throw refused('LOG_FORK', `the root ${toHex(other.root)} at ${other.size}`, toHex(had));
+  }
   // Without the lines of witnesses, which it is shown to anew.
   const note = signCheckpoint({ origin: key.name, size, root }, key, sign);
   return database.transaction(async (sql) => {
@@ -242,10 +247,11 @@ export async function recoverLog(
     if (size < Number(row!.size)) throw refused('LOG_RECOVER', 'files ahead of the database', 'files behind it');
     await sql.query('DELETE FROM log_entry WHERE origin = $1 AND idx >= $2', [key.name, from]);
     for (let index = from; index < size; index++) {
+      const leaf = await whileAlive(sql, () => reader.leaf(index));
       await sql.query('INSERT INTO log_entry (origin, idx, leaf) VALUES ($1, $2, $3)', [
         key.name,
         index,
-        Buffer.from(await reader.leaf(index)),
+        Buffer.from(leaf),
       ]);
     }
     await sql.query('UPDATE log SET size = $2, published = $2, note = $3, served = $3 WHERE origin = $1', [
@@ -253,7 +259,7 @@ export async function recoverLog(
       size,
       note,
     ]);
-    await store.write('checkpoint', utf8(note));
+    await whileAlive(sql, () => store.write('checkpoint', utf8(note)));
     return size - from;
   });
 }

@@ -70,9 +70,7 @@ export class LogService {
   /** @throws ConfigurationError LOG_BEHIND, LOG_FORK */
   async start(): Promise<void> {
     const { key, onFailure } = this.options;
-    const seen = await this.#witnesses.latest(key.name, (witness, why) =>
-      onFailure('LOG_WITNESS', `${witness}: ${why}`),
-    );
+    const seen = await this.#witnesses.latest(key, (witness, why) => onFailure('LOG_WITNESS', `${witness}: ${why}`));
     await openLog(this.options, seen);
     this.#later(this.options.intervalMs);
   }

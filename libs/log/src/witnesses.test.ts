@@ -1,4 +1,4 @@
-/** Witnesses that are slow, and one that never answers. */
+/** Witnesses that are slow, one that never answers, and ones that keep what is not this log's. */
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -89,3 +89,19 @@ it.concurrent(
   },
   60_000,
 );
+
+it.concurrent('leaves out a witness that shows what this log did not sign, and tells of it', async () => {
+  const forged = logKeyOf('log.example/other/2026');
+  const renamed = forged.note(9, leafHash(utf8('x'))).replaceAll('log.example/other/2026', log.key.name);
+  for (const shown of ['nonsense', renamed, forged.note(9, leafHash(utf8('x')))]) {
+    const server = createServer((_request, response) => void response.end(shown));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const policy = `witness w ${noteKeyText(own.key)} http://127.0.0.1:${port}\nquorum w\n`;
+    const told: string[] = [];
+    const witnesses = new Witnesses(parseTrustPolicy(`log ${noteKeyText(log.key)}\n${policy}`));
+    expect(await witnesses.latest(log.key, (witness) => void told.push(witness))).toEqual([]);
+    expect(told).toEqual(['w']);
+    server.close();
+  }
+});

@@ -3,9 +3,11 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { toBase64, toHex, utf8 } from '#attestation/base';
 import {
   cosignedAt,
+  isSignedBy,
   parseCheckpoint,
   parseSignatureLine,
   parseSize,
+  type NoteKey,
   type SignedCheckpoint,
   type TrustPolicy,
 } from '#attestation/log';
@@ -93,15 +95,22 @@ export class Witnesses {
     return shown;
   }
 
-  /** What the witnesses keep of a log: checkpoints that nobody has looked at. Who does not answer is told, and left out. */
-  async latest(origin: string, onFailure: (witness: string, why: string) => void): Promise<string[]> {
-    const path = `${toHex(sha256(utf8(origin)))}/checkpoint`;
+  /**
+   * Checkpoints of a log, which it signed, as the witnesses keep them. Who does not answer, or shows another's, is told and
+   * left out: no one witness keeps a log from its start.
+   */
+  async latest(key: NoteKey, onFailure: (witness: string, why: string) => void): Promise<string[]> {
+    const path = `${toHex(sha256(utf8(key.name)))}/checkpoint`;
     const found = await Promise.all(
       this.policy.witnesses.map(async ({ name, url }) => {
         if (url === null) return [];
         try {
           const answer = await retry(() => ask(`${url}/${path}`, patient), { attempts: 3, firstPauseMs: 200 });
-          return answer.status === 200 ? [textOf(answer.body)] : [];
+          if (answer.status !== 200) return [];
+          const text = textOf(answer.body);
+          const { origin, note } = parseCheckpoint(text);
+          if (origin !== key.name || !isSignedBy(note, key)) throw new Error('a checkpoint that this log did not sign');
+          return [text];
         } catch (error) {
           onFailure(name, error instanceof Error ? error.message : String(error));
           return [];
