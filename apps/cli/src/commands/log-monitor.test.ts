@@ -6,9 +6,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { HDNodeWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
-import { makePublicEntry, makeSealedEntry } from '#attestation/log';
+import { makePublicEntry, makeSealedEntry, noteKeyText } from '#attestation/log';
 import { fetchCheckpoint } from '#libs/log';
 import { anchorCheckpoint, connect, deployLogAnchors, startAnvil, testMnemonic } from '#libs/settlement';
+import { logKeyOf } from '#test/log-keys';
 import { startLogSite, unixNow } from '#test/log-processes';
 import { issuerOf } from '#test/log-site';
 import { monitor, monitorExits, type MonitorOptions } from './log-monitor.js';
@@ -124,6 +125,15 @@ describe('veritrain log monitor', () => {
     copies.forEach((one) => copy(`before/${one}`, one));
     await Promise.all([site.start('witness'), site.start('log')]);
     expect(await look({ proof: [proof] })).toBe(monitorExits.alert);
+    // A log that is not looked at is held to nothing, and must not be silent about it.
+    const another = noteKeyText(logKeyOf('log.example/another/2026').key);
+    const elsewhere = join(folder, 'elsewhere.policy');
+    const unlooked = readFileSync(site.policyFile, 'utf8').replace(
+      /^(log \S+) \S+$/m,
+      `$1\nlog ${another} http://127.0.0.1:1`,
+    );
+    writeFileSync(elsewhere, unlooked);
+    await expect(look({ logPolicy: elsewhere, proof: [proof] })).rejects.toThrow(/LOG_URL/);
     await release(own);
     expect(await look({ state: join(folder, 'one-that-saw-it') })).toBe(monitorExits.misbehaved);
     expect(await look({ proof: [proof] })).toBe(monitorExits.misbehaved);

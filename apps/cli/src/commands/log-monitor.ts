@@ -68,6 +68,10 @@ export async function monitor(options: MonitorOptions): Promise<number> {
   const proofs = readProofs(options.proof ?? [], policy);
   const logs = policy.logs.flatMap(({ key, url }) => (url === null ? [] : [{ origin: key.name, url }]));
   if (logs.length === 0) throw setting('LOG_URL', 'a log with an address in the trust policy', 'none');
+  const unseen = proofs.find((proof) => !logs.some(({ origin }) => origin === proof.origin));
+  if (unseen !== undefined) {
+    throw setting('LOG_URL', `an address of ${unseen.origin}, whose proof ${unseen.file} is`, 'none');
+  }
   let worst: number = monitorExits.quiet;
   for (;;) {
     for (const { origin, url } of logs) {

@@ -67,6 +67,12 @@ describe('a command that is told of a log', () => {
     const image = ['--image', at('pinned.json.image.entry')];
     expect((await check(...trusting, ...image)).json).toMatchObject({ ok: true, measurementsLogged: 2 });
     expect((await check(...trusting)).json).toMatchObject({ error: { code: 'GUEST_NOT_LOGGED' } });
+    // It takes any image, and so does not demand logged ones.
+    const pinned = JSON.parse(readFileSync(at('pinned.json'), 'utf8')) as { snp: Record<string, unknown> };
+    const { measurements: _pinned, ...snp } = pinned.snp;
+    writeFileSync(at('open.json'), JSON.stringify({ ...pinned, environment: 'development', snp }));
+    const open = await runCommand('policy', 'check', at('open.json'), ...trusting, ...image);
+    expect(open.json).toMatchObject({ error: { code: 'GUEST_NOT_LOGGED', got: 'none' } });
     expect((await check(...image)).json).toMatchObject({ error: { code: 'GUEST_LOG_POLICY' } });
     const policy = await check(...trusting, '--image', at('pinned.json.policy.entry'));
     expect(policy.json).toMatchObject({ error: { code: 'GUEST_NOT_LOGGED', got: 'policy' } });

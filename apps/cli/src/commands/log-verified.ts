@@ -58,6 +58,7 @@ async function loggedImages(logPolicy: string, files: readonly string[]): Promis
 
 /** @throws Rejection GUEST_NOT_LOGGED */
 function demandLogged(measurements: readonly string[], images: readonly LoggedImage[]): void {
+  if (measurements.length === 0) throw notLogged('a measurement that is pinned (snp.measurements)', 'none');
   const missing = measurements.filter((one) => !images.some((image) => image.measurements.includes(one)));
   if (missing.length > 0)
     throw notLogged(
