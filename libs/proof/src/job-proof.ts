@@ -8,11 +8,16 @@ import { escrowIdentity, jobIdOf, type BundledProof } from '#attestation/records
 import { checkBounds, manifestDigest, parseManifestText } from '#libs/step';
 import { circuitShape, groth16PlanDigest, groth16SchemeId } from '#libs/zk/verifier';
 import { type ChainStatement } from './fields.js';
-import { parseGroth16Bundle, parseGroth16Statement, type Groth16Statement } from './groth16-statement.js';
+import {
+  groth16StatementText,
+  parseGroth16Bundle,
+  parseGroth16Statement,
+  type Groth16Statement,
+} from './groth16-statement.js';
 import { verifyGroth16Bundle, type KeyPolicy } from './groth16-verify.js';
 import { proofDocumentBytesMax } from './limits.js';
 import { refuse } from './refuse.js';
-import { parseProofStatement, planOf, type ProofStatement } from './statement.js';
+import { parseProofStatement, planOf, proofStatementText, type ProofStatement } from './statement.js';
 import { verifyProofBundle } from './verify.js';
 
 const rule = 'libs/proof/SPEC.md, proofs of a job';
@@ -36,6 +41,7 @@ export function verifyJobProof(
   if (job.spec.scheme === groth16SchemeId) {
     const statement = readGroth16Document(document);
     checkGroth16(job, index, statement, bytes);
+    checkText(groth16StatementText(statement), document);
     const { statement: shown, soundnessBits, ceremony, verificationKey } = verifyGroth16Bundle(bytes, statement, keys);
     const isReadersOwn = keys.isOwnPlan === true || keys.verificationKey !== undefined;
     const setup = { name: `the ${ceremony} setup of Groth16 key ${to0x(verificationKey)}`, isReadersOwn };
@@ -43,6 +49,7 @@ export function verifyJobProof(
   }
   const statement = readProofDocument(document);
   checkSumcheck(job, index, statement);
+  checkText(proofStatementText(statement), document);
   return verifyProofBundle(bytes, statement);
 }
 
@@ -75,6 +82,12 @@ function parseDocument(document: string): unknown {
   } catch {
     return refuse('PROOF_STATEMENT', 'a JSON document', document.slice(0, 40), rule);
   }
+}
+
+/** Of one spelling: a file whose document says the same in other words is another file to the judge as well. */
+function checkText(canonical: string, document: string): void {
+  if (document !== canonical)
+    refuse('PROOF_STATEMENT', 'the document in the form of RFC 8785', 'another spelling', rule);
 }
 
 function checkSumcheck(job: BundledJob, index: number, statement: ProofStatement): void {

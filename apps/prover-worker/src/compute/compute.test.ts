@@ -226,5 +226,13 @@ describe('training without a TEE', () => {
       const check = () => verifyJobProof({ spec, terms }, index, made.bundle, document);
       expect(check).toThrow(expect.objectContaining({ code: 'PROOF_FOREIGN' }));
     });
+
+    it('serves in no other spelling of its document', () => {
+      const { spec, terms } = job;
+      for (const document of [`${made.document}\n`, JSON.stringify(JSON.parse(made.document), null, 1)]) {
+        const check = () => verifyJobProof({ spec, terms }, 1, made.bundle, document);
+        expect(check).toThrow(expect.objectContaining({ code: 'PROOF_STATEMENT' }));
+      }
+    });
   });
 });
