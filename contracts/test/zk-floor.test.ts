@@ -2,14 +2,15 @@
  * Plans that the step verifier on chain takes, against the soundness that TypeScript computes (libs/zk/SPEC.md §12).
  */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Rejection, uintBe } from '#attestation/base';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { profiles, type Profile } from '#libs/zk/verifier';
 import { derivePlan, derivePlanUnchecked, planBytes } from '../../libs/zk/src/relation/plan.js';
 import { soundnessBitsMin } from '../../libs/zk/src/soundness.js';
 import { testManifest, testProfile } from '../../libs/zk/src/testing/segments.js';
-import { openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
+import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
+import { inTypeScript, openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
 import { floors, weakestBits } from './zk-floor.js';
 import { sealSegment, type SealedSegment } from './zk-seal.js';
 
@@ -59,6 +60,34 @@ describe('Z-H2 the floor of plans on chain', () => {
       expect(structure.map((name) => profile[name])).toEqual(row.slice(0, 5));
       expect(strengths.map((name) => profile[name])).toEqual(row.slice(5, 11));
     }
+  });
+
+  it('Z-H2 refuses a proof that did no work for more bits than a hash has', async () => {
+    class Idle extends KernelBackend {
+      override grind(): Uint8Array {
+        return new Uint8Array(8);
+      }
+    }
+    const small = profiles.get('small')!;
+    const profile = {
+      ...small,
+      grind0: 256 + small.grind0,
+      grind1: 256 + small.grind1,
+      grindFold: 264,
+      grindFold1: 263,
+    };
+    // The prover runs the verifier's transcript, which would refuse.
+    const grind = vi.spyOn(Transcript.prototype, 'grind').mockImplementation(function (
+      this: Transcript,
+      bits,
+      nonceFor,
+    ) {
+      if (bits > 0) this.absorb(nonceFor(this.digest('pow'), bits));
+    });
+    const idle = sealSegment(new Idle(createEngine({ rowLogMax: 16 })), { profile });
+    grind.mockRestore();
+    expect(inTypeScript(idle.plan, idle.statement, idle.fields.proof)).toBe('STEP_POW');
+    expect(await onChain.judgeStrictly(idle.fields, idle.digest)).toBe('STEP_POW');
   });
 
   it('Z-H2 takes a proof under a named profile', async () => {

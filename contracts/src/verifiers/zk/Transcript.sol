@@ -148,7 +148,8 @@ library Transcript {
                 mstore(32, calldataload(pos))
                 hash := keccak256(0, 40)
             }
-            if (hash >> (256 - bits) != 0) revert STEP_POW();
+            // A shift by 256 − bits would take any hash for more than 256 bits.
+            if (hash > type(uint256).max >> bits) revert STEP_POW();
             absorb(r, pos, 8);
         }
     }
