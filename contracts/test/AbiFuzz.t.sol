@@ -207,6 +207,9 @@ contract AbiFuzzTest is Fixture {
         _deployed["ZkSoftmaxRelation"] = softmax;
         _deployed["ZkSquaredErrorRelation"] = squaredError;
         _deployed["ZkStepVerifier"] = deploy("ZkStepVerifier", abi.encode(softmax, squaredError));
+        address head = deploy("ZkProofHead", abi.encode(softmax, squaredError));
+        _deployed["ZkProofHead"] = head;
+        _deployed["ZkSplitVerifier"] = deploy("ZkSplitVerifier", abi.encode(head));
         _deployed["Groth16StepVerifier"] = _groth16;
         _deployed["P384"] = p384;
         _deployed["SnpVerifier"] = _snpVerifier;
