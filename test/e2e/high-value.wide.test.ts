@@ -56,8 +56,8 @@ describe('a job of high value', () => {
   });
 
   it('is judged alike where there is nothing but web globals', async () => {
-    const { crypto, TextEncoder, TextDecoder } = globalThis;
-    const context = createContext({ crypto, TextEncoder, TextDecoder });
+    const { btoa, crypto, TextEncoder, TextDecoder } = globalThis;
+    const context = createContext({ btoa, crypto, TextEncoder, TextDecoder });
     runInContext(script, context);
     const there = (await runInContext(`judgeBundle(${JSON.stringify(toBase64(encoded))})`, context)) as string;
     expect(there).toBe(await judgeBundle(toBase64(encoded)));
