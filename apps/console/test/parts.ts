@@ -72,7 +72,8 @@ export function flipped(bytes: Uint8Array, place: number): Uint8Array {
   return bytes.map((byte, at) => (at === place || at === place + bytes.length ? byte ^ 1 : byte));
 }
 
-function decodedOr(bytes: Uint8Array): CborValue {
+/** Null where the bytes are no canonical CBOR. */
+export function decodedOr(bytes: Uint8Array): CborValue {
   try {
     return decodeCanonical(bytes);
   } catch (error) {

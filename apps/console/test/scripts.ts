@@ -1,5 +1,6 @@
 /** A bundle with script in a string of it: every text, every name of a member, and the texts within its byte strings, in turn. */
-import { CodedError, decodeCanonical, encodeCanonical, type CborValue } from '#attestation/base';
+import { decodeCanonical, encodeCanonical, type CborValue } from '#attestation/base';
+import { decodedOr } from './parts.js';
 
 /** What would run or break out wherever text became markup; as long as any text of a bundle may be. */
 export const script = `"><img src=x onerror=alert(1)>`;
@@ -89,13 +90,4 @@ function inDer(bytes: Uint8Array): Uint8Array | null {
     changed.set(Buffer.from('<x-ran>'.padEnd(length, script).slice(0, length)), at + 2);
   }
   return Buffer.from(bytes).equals(changed) ? null : changed;
-}
-
-function decodedOr(bytes: Uint8Array): CborValue {
-  try {
-    return decodeCanonical(bytes);
-  } catch (error) {
-    if (error instanceof CodedError) return null;
-    throw error;
-  }
 }
