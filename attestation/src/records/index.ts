@@ -84,7 +84,7 @@ export {
 } from './checkpoint.js';
 export { mayBeProvedInstead } from './lapse.js';
 export { clientQuorum, quorumRemedy, type ClientQuorum } from './client-quorum.js';
-export { dutySelectorOf, termsFit, type TermsFacts } from './terms-fit.js';
+export { dutySelectorOf, splitProfiles, termsFit, type TermsFacts } from './terms-fit.js';
 export { specDigestOf, stepSpecDigest, stepSpecOf, type StepSpec } from './spec-digest.js';
 export {
   isNetDataset,

@@ -38,9 +38,16 @@ const publishTimes = 3n;
 const computeTimes = 2;
 const { tee, full, sample, optimistic, reveal, early } = JobMode;
 
-/** Verifier of step proofs in a scheme: first four bytes of keccak256("veritrain/zk/fxt-zk/1") and the like. */
-export function dutySelectorOf({ scheme }: Pick<JobSpec, 'scheme'>): Uint8Array {
-  return keccak(utf8(`veritrain/zk/${scheme}`)).slice(0, 4);
+/** Profiles of `fxt-zk/1` whose proofs a contract verifies in two transactions. */
+export const splitProfiles: readonly string[] = ['chain256'];
+
+/**
+ * Verifier of a job's step proofs: first four bytes of keccak256("veritrain/zk/fxt-zk/1") and the like, with "/split" behind it
+ * where proofs are verified in two transactions.
+ */
+export function dutySelectorOf({ scheme, proving }: Pick<JobSpec, 'scheme'> & Partial<JobSpec>): Uint8Array {
+  const isSplit = scheme === 'fxt-zk/1' && splitProfiles.includes(proving?.profile ?? '');
+  return keccak(utf8(`veritrain/zk/${scheme}${isSplit ? '/split' : ''}`)).slice(0, 4);
 }
 
 /**

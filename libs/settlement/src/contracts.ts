@@ -15,7 +15,9 @@ import snpRegistry from '../../../contracts/abi/SnpRegistry.json' with { type: '
 import snpVerifier from '../../../contracts/abi/SnpVerifier.json' with { type: 'json' };
 import termsRules from '../../../contracts/abi/TermsRules.json' with { type: 'json' };
 import verifierRouter from '../../../contracts/abi/VerifierRouter.json' with { type: 'json' };
+import zkProofHead from '../../../contracts/abi/ZkProofHead.json' with { type: 'json' };
 import zkSoftmaxRelation from '../../../contracts/abi/ZkSoftmaxRelation.json' with { type: 'json' };
+import zkSplitVerifier from '../../../contracts/abi/ZkSplitVerifier.json' with { type: 'json' };
 import zkSquaredErrorRelation from '../../../contracts/abi/ZkSquaredErrorRelation.json' with { type: 'json' };
 import zkStepVerifier from '../../../contracts/abi/ZkStepVerifier.json' with { type: 'json' };
 import type { ContractName, ExtensionName } from './deployment.js';
@@ -51,6 +53,8 @@ export const artefacts = {
   snpVerifier,
   snpRegistry,
   proofFacts,
+  zkProofHead,
+  zkSplitVerifier,
   quorumReexecution,
   validationAdapter,
 } satisfies Record<ContractName | ExtensionName, Artefact>;

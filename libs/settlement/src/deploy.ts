@@ -39,8 +39,9 @@ const waiting = { confirmations: 1, repriceAfterMs: 60_000, repricings: 5 };
 export function setupOf(chainId: number, deployer: string, named: SetupOptions): Setup {
   const kind = chainKindOf(chainId, named.kind);
   const roles = { governor: deployer, guardian: deployer, treasury: deployer, revoker: deployer };
-  const none = { salt: ZeroHash, tokens: [], developmentKeys: false, simulatedIssuers: [], extensions: {} };
-  const setup = SetupJson.parse({ ...roles, ...none, ...named, chainId, kind });
+  const none = { salt: ZeroHash, tokens: [], developmentKeys: false, simulatedIssuers: [] };
+  const extensions = { splitProofs: true, ...named.extensions };
+  const setup = SetupJson.parse({ ...roles, ...none, ...named, chainId, kind, extensions });
   if (setup.simulatedIssuers.length > 0 && kind !== 'local') {
     throw new ConfigurationError('CONTRACTS_SIMULATED', {
       expected: 'no simulated vendor on a chain where anything is at stake',

@@ -15,8 +15,14 @@ export const contractNames = [
 ] as const;
 export type ContractName = (typeof contractNames)[number];
 
-/** Contracts that a set may have: seals in pieces, re-execution by auditors, ERC-8004. */
-export const extensionNames = ['proofFacts', 'quorumReexecution', 'validationAdapter'] as const;
+/** Contracts that a set may have: seals in pieces, proofs in two transactions, re-execution by auditors, ERC-8004. */
+export const extensionNames = [
+  'proofFacts',
+  'zkProofHead',
+  'zkSplitVerifier',
+  'quorumReexecution',
+  'validationAdapter',
+] as const;
 export type ExtensionName = (typeof extensionNames)[number];
 
 export const roleNames = ['governor', 'guardian', 'treasury', 'revoker'] as const;
@@ -42,6 +48,8 @@ const setup = {
   extensions: z.strictObject({
     /** Takes step proofs in pieces: contracts/SPEC.md §11. */
     proofFacts: z.boolean().optional(),
+    /** Verifies proofs of three levels in two transactions; files of sets from before have none. */
+    splitProofs: z.boolean().optional(),
     /** Duties that SNP enclaves on `threshold` machines, under the auditors' policy, meet by training again. */
     quorumReexecution: z.strictObject({ snpPolicy: Word, threshold: z.int().min(2).max(32) }).optional(),
     /** The ERC-8004 Validation Registry that hears how jobs ended. */

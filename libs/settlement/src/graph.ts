@@ -23,6 +23,8 @@ export type Places = Readonly<Record<ContractName, Place> & Partial<Record<Exten
 export const nativeCoin = '0x0000000000000000000000000000000000000000';
 
 type Arguments = (setup: Setup, at: Addresses) => readonly unknown[];
+/** Of the needed contracts, and of the extensions before this one. */
+type Known = Addresses & Readonly<Partial<Record<ExtensionName, string>>>;
 
 const constructors: Readonly<Record<ContractName, Arguments>> = {
   roles: ({ governor, guardian, treasury, revoker, tokens }) => [
@@ -51,10 +53,13 @@ const constructors: Readonly<Record<ContractName, Arguments>> = {
 
 /** undefined: the setup does not ask for it. */
 const extensionConstructors: Readonly<
-  Record<ExtensionName, (setup: Setup, at: Addresses) => readonly unknown[] | undefined>
+  Record<ExtensionName, (setup: Setup, at: Known) => readonly unknown[] | undefined>
 > = {
   proofFacts: ({ extensions }, { zkStepVerifier }) =>
     extensions.proofFacts === true ? [zkStepVerifier, to0x(zkSelector)] : undefined,
+  zkProofHead: ({ extensions }, { zkSoftmaxRelation, zkSquaredErrorRelation }) =>
+    extensions.splitProofs === true ? [zkSoftmaxRelation, zkSquaredErrorRelation] : undefined,
+  zkSplitVerifier: (_, { zkProofHead }) => (zkProofHead === undefined ? undefined : [zkProofHead]),
   quorumReexecution: ({ extensions }, { snpRegistry }) => {
     const auditors = extensions.quorumReexecution;
     return auditors && [snpRegistry, auditors.snpPolicy, auditors.threshold];
@@ -64,7 +69,7 @@ const extensionConstructors: Readonly<
 };
 
 export function placesOf(setup: Setup): Places {
-  const at: Partial<Record<ContractName, string>> = {};
+  const at: Partial<Record<ContractName | ExtensionName, string>> = {};
   const places: Partial<Record<ContractName | ExtensionName, Place>> = {};
   for (const name of contractNames) {
     const place = placeOf(setup, name, constructors[name](setup, at as Addresses));
@@ -72,8 +77,11 @@ export function placesOf(setup: Setup): Places {
     places[name] = place;
   }
   for (const name of extensionNames) {
-    const args = extensionConstructors[name](setup, at as Addresses);
-    if (args !== undefined) places[name] = placeOf(setup, name, args);
+    const args = extensionConstructors[name](setup, at as Known);
+    if (args === undefined) continue;
+    const place = placeOf(setup, name, args);
+    at[name] = place.address;
+    places[name] = place;
   }
   return places as Places;
 }

@@ -1,16 +1,20 @@
 /** S-H5: a deployment is what its setup says, storage and governance included. */
 import { AbiCoder, Interface, keccak256, toBeHex, ZeroHash, type HDNodeWallet, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
+import { dutySelectorOf } from '#attestation/records';
 import { walletOf } from '#test/escrow-market';
 import { startAnvil, type Anvil } from './anvil.js';
 import { connect } from './chain.js';
-import { artefacts, rolesAbi } from './contracts.js';
+import { ask } from './ask.js';
+import { artefacts, rolesAbi, routerAt } from './contracts.js';
 import { create2, create2Address } from './create2.js';
 import { deploy, setupOf } from './deploy.js';
-import { contractNames, type Deployment, type Expectation } from './deployment.js';
+import { contractNames, parseDeployment, type Deployment, type Expectation } from './deployment.js';
 import { placesOf } from './graph.js';
 import { roleCall, sendRoleCall } from './roles.js';
 import { verifyDeployment } from './verify-deployment.js';
+import { splitSelector } from './zk-selector.js';
 
 let anvil: Anvil;
 let chain: JsonRpcProvider;
@@ -124,6 +128,31 @@ describe('S-H5', () => {
     const count = await chain.getTransactionCount(deployer.address);
     expect(await deploy(deployer, { salt })).toEqual(whole);
     expect(await chain.getTransactionCount(deployer.address)).toBe(count);
+  });
+});
+
+describe('the verifier in two transactions', () => {
+  const selector = to0x(dutySelectorOf({ scheme: 'fxt-zk/1', proving: { profile: 'chain256' } as never }));
+
+  it('is entered under the selector that jobs under its profiles name, and its first half is not', async () => {
+    const { zkProofHead, zkSplitVerifier } = deployment.extensions!;
+    expect(selector).toBe(to0x(splitSelector));
+    expect(await ask(chain, artefacts.zkSplitVerifier, zkSplitVerifier!.address, 'SELECTOR')).toBe(selector);
+    expect(await ask(chain, artefacts.zkProofHead, zkProofHead!.address, 'SELECTOR')).toBe(selector);
+    expect(await ask(chain, artefacts.zkSplitVerifier, zkSplitVerifier!.address, 'head')).toBe(zkProofHead!.address);
+    expect(await routerAt(deployment.router, chain).verifierOf(selector)).toBe(zkSplitVerifier!.address);
+  });
+
+  it('is missing in sets from before, whose files stay as they are', async () => {
+    const extensions = { splitProofs: false };
+    const made = await deploy(deployer, { salt: keccak256('0x02'), extensions });
+    const { splitProofs: _, ...without } = made.setup.extensions;
+    const former = parseDeployment(
+      JSON.parse(JSON.stringify({ ...made, setup: { ...made.setup, extensions: without } })),
+    );
+    expect(former.extensions).toBeUndefined();
+    expect(await against(former, { ...former.setup, governorMayBeAccount: true })).toEqual([]);
+    expect(await routerAt(former.router, chain).isLive(selector)).toBe(false);
   });
 });
 

@@ -12,7 +12,6 @@ import {
 } from '#libs/proof';
 import {
   chainKinds,
-  contractNames,
   deploy,
   deploymentStatus,
   parseExpectation,
@@ -163,7 +162,7 @@ function plan(options: SetupCommand): void {
   }
   const setup = setupOf(options.chainId, options.governor!, setupOptions(options));
   const places = placesOf(setup);
-  const addresses = Object.fromEntries(contractNames.map((name) => [name, places[name].address]));
+  const addresses = Object.fromEntries(Object.entries(places).map(([name, { address }]) => [name, address]));
   writeWhole(options.out, `${JSON.stringify(setup, undefined, 2)}\n`);
   printResult(options, { setup, addresses }, () => table([...Object.entries(addresses), ['written', options.out]]));
 }

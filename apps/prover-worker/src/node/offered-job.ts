@@ -3,6 +3,7 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { concatBytes, equalBytes, fromHex, isZero, Rejection, signRecoverable, to0x } from '#attestation/base';
 import {
   domainSeparator,
+  dutySelectorOf,
   encodeTerms,
   escrowIdOf,
   hostSecretOf,
@@ -29,10 +30,9 @@ import {
 } from '#libs/node';
 import { groth16Admission, planOf } from '#libs/proof';
 import { openDataKey, openShard } from '#libs/sealing';
-import { zkSelector } from '#libs/settlement';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
 import type { AssignedJob } from '#libs/wire';
-import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
+import { groth16SchemeId } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openKeyFolder } from '../proving/key-folder.js';
 import type { ProverSettings } from './settings.js';
@@ -79,7 +79,7 @@ export function readOffer(
   if (spec.assurance === 'tee' && !mayBeProvedInstead(spec, terms)) {
     throw refused('a job whose steps are, or may be, proved', spec.assurance);
   }
-  const met = isGroth16 ? groth16Selector : zkSelector;
+  const met = dutySelectorOf(spec);
   if (!terms.dutySelectors.some((selector) => equalBytes(selector, met))) {
     throw refused(`terms that proofs in scheme ${spec.scheme} meet`, `${terms.dutySelectors.length} other selectors`);
   }
