@@ -23,7 +23,7 @@ import {
 import {
   dataDigestOf,
   derivePlan,
-  profiles,
+  profileNamed,
   startSeed,
   weightsDigestOf,
   type Commitment,
@@ -52,19 +52,26 @@ export interface ProvableJob {
 }
 
 /** Commitments to data do not depend on how long a job is, nor on who commits to what comes after. */
-let known: PreparedData | undefined;
+const known = new Map<string, PreparedData>();
 function preparedOnce(plan: Plan, examples: Examples): PreparedData {
-  known ??= prepareData(provingBackend, plan, examples, dataSecret);
-  return known;
+  const { name } = plan.profile;
+  const prepared = known.get(name) ?? prepareData(provingBackend, plan, examples, dataSecret);
+  known.set(name, prepared);
+  return prepared;
 }
 
-/** One step to a segment. */
-export function provableJob(deployment: Deployment, variant: Variant, segments: number): ProvableJob {
+/** One step to a segment. @param planOf  absent: under `chain1` */
+export function provableJob(
+  deployment: Deployment,
+  variant: Variant,
+  segments: number,
+  planOf = (manifest: Manifest): Plan => derivePlan(manifest, profileNamed('chain1'), variant),
+): ProvableJob {
   const manifest = profileManifest('fx1', {
     ...{ dims: [6, 5, 3], batch: 4, e: 5, steps: segments },
     seed: `0x${'5a'.repeat(32)}`,
   });
-  const plan = derivePlan(manifest, profiles.get('chain1')!, variant);
+  const plan = planOf(manifest);
   const examples: Examples = {
     count: recordCount,
     features: Uint8Array.from({ length: recordCount * 6 }, (_, i) => (i * 73 + (i >> 3)) & 255),
@@ -77,7 +84,7 @@ export function provableJob(deployment: Deployment, variant: Variant, segments: 
     dataset: { id: seedOf('data set'), root: prepared.root, records: recordCount, shards: 1 },
     segmentSteps: 1,
     scheme: 'fxt-zk/1',
-    proving: { profile: 'chain1', variant, planDigest: plan.digest },
+    proving: { profile: plan.profile.name, variant, planDigest: plan.digest },
     policyDigest: new Uint8Array(32),
     assurance: 'zk',
     recipient: new Uint8Array(32),
@@ -138,6 +145,7 @@ export function falseSegments(job: ProvableJob, { secrets }: TrainedRun): number
 }
 
 interface SealedSegment {
+  /** For a verifier that takes the proof whole. */
   readonly seal: Uint8Array;
   readonly proof: Uint8Array;
   readonly statement: StepProofStatement;

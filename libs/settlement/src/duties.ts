@@ -9,6 +9,7 @@ import type { Calls, TxReceipt } from './calls.js';
 import { addressWord, termsStruct } from './chain.js';
 import { headerOf, noHeader } from './header.js';
 import { sampleOf } from './sample.js';
+import { SplitProofs, type StepSeal } from './split-proofs.js';
 
 /** Where a segment stands among the duties of its job. */
 export interface DutyView {
@@ -26,10 +27,14 @@ export interface DutyView {
 const historyBlocks = 8191;
 
 export class DutyClient {
+  readonly #split: SplitProofs;
+
   constructor(
     private readonly calls: Calls,
     private readonly allow: (token: Uint8Array, amount: bigint) => Promise<bigint>,
-  ) {}
+  ) {
+    this.#split = new SplitProofs(calls);
+  }
 
   /** Deposits the bond; it is lost to whoever proves the segment. */
   async challenge(terms: Terms, segment: number): Promise<TxReceipt> {
@@ -47,9 +52,9 @@ export class DutyClient {
 
   /**
    * @param borders  all that were committed
-   * @param seal     of the Segment between borders `segment` and `segment` + 1
+   * @param seal     of the Segment between borders `segment` and `segment` + 1; one in parts is sent as far as it was not
    */
-  discharge(terms: Terms, segment: number, borders: readonly Digest[], seal: Uint8Array): Promise<TxReceipt> {
+  discharge(terms: Terms, segment: number, borders: readonly Digest[], seal: StepSeal): Promise<TxReceipt> {
     const transition = {
       before: borders[segment]!,
       afterwards: borders[segment + 1]!,
@@ -58,9 +63,13 @@ export class DutyClient {
     };
     const done = async () =>
       (await this.isProved(terms, segment)) ? this.calls.find('DutyDischarged', terms, [word(segment)]) : undefined;
-    return this.calls.once('discharge', done, () =>
-      this.#contract.discharge.populateTransaction(termsStruct(terms), segment, transition, seal),
-    );
+    const { discharge } = this.#contract;
+    return this.calls.once('discharge', done, async () => {
+      const said = await this.#split.sealFor(seal, (given) =>
+        discharge.staticCall(termsStruct(terms), segment, transition, given),
+      );
+      return discharge.populateTransaction(termsStruct(terms), segment, transition, said);
+    });
   }
 
   /** Ends a job whose duty was not met in time; without a slash where only the loss of the seal made it due. */
@@ -85,17 +94,16 @@ export class DutyClient {
    * @param borders  all that were committed
    * @param seal     of the Segment from the last border to `afterwards`
    */
-  refute(terms: Terms, borders: readonly Digest[], afterwards: Digest, seal: Uint8Array): Promise<TxReceipt> {
+  refute(terms: Terms, borders: readonly Digest[], afterwards: Digest, seal: StepSeal): Promise<TxReceipt> {
     const upTo = borders.length - 1;
-    return this.calls.ending('refute', terms, ['Slashed'], () =>
-      this.#contract.refute.populateTransaction(
-        termsStruct(terms),
-        borders[upTo]!,
-        [...borderPath(borders, upTo)],
-        afterwards,
-        seal,
-      ),
-    );
+    const [last, path] = [borders[upTo]!, [...borderPath(borders, upTo)]];
+    const { refute } = this.#contract;
+    return this.calls.ending('refute', terms, ['Slashed'], async () => {
+      const said = await this.#split.sealFor(seal, (given) =>
+        refute.staticCall(termsStruct(terms), last, path, afterwards, given),
+      );
+      return refute.populateTransaction(termsStruct(terms), last, path, afterwards, said);
+    });
   }
 
   /**

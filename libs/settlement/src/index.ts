@@ -38,5 +38,6 @@ export { sampleOf } from './sample.js';
 export { verifyDeployment } from './verify-deployment.js';
 export { registerGroth16Key } from './groth16-key.js';
 export { encodeGroth16Seal, groth16SealOf, type Groth16SealFields } from './groth16-seal.js';
-export { zkSelector } from './zk-selector.js';
-export { zkSealOf } from './zk-seal.js';
+export { splitSelector, zkSelector } from './zk-selector.js';
+export { stepSealOf, zkSealOf } from './zk-seal.js';
+export { type SplitSeal, type StepSeal } from './split-proofs.js';

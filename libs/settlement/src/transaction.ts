@@ -67,6 +67,24 @@ export async function submit(
   }
 }
 
+/**
+ * Until blocks have what was sent for an account so far, by whichever process, or nodes have forgotten it.
+ *
+ * @throws CollateralError CHAIN_STUCK
+ */
+export async function untilTaken(signer: Signer): Promise<void> {
+  const provider = signer.provider!;
+  const from = await signer.getAddress();
+  const count = (block: 'latest' | 'pending'): Promise<number> => provider.getTransactionCount(from, block);
+  const [sent, began] = [await count('pending'), performance.now()];
+  for (;;) {
+    const taken = await count('latest');
+    if (taken >= Math.min(sent, await count('pending'))) return;
+    if (performance.now() - began > awayMaxMs) throw stuck({ from, nonce: taken }, 'none within a minute');
+    await sleep(pollingOf(provider));
+  }
+}
+
 /** Nonces of this process that no block has taken yet: a node that lost a transaction would give its nonce out again. */
 const waiting = new Map<string, Set<number>>();
 
@@ -123,7 +141,8 @@ async function untilConfirmed(signer: Signer, sent: Sent, options: SubmitOptions
         const head = await provider.getBlockNumber();
         if (head - receipt.blockNumber + 1 >= options.confirmations) return succeeded(receipt, sent, provider);
       } else if (performance.now() - pricedAt > options.repriceAfterMs) {
-        if (sent.versions.length > options.repricings) throw stuck(sent);
+        const { length } = sent.versions;
+        if (length > options.repricings) throw stuck(sent, `none after ${length - 1} repricings`);
         await checkStanding(provider, sent);
         await reprice(signer, sent, options);
         pricedAt = performance.now();
@@ -254,10 +273,10 @@ function replaced({ from, nonce }: Pick<Sent, 'from' | 'nonce'>, got: string): C
   });
 }
 
-function stuck({ from, nonce, versions }: Sent): CollateralError {
+function stuck({ from, nonce }: Pick<Sent, 'from' | 'nonce'>, got: string): CollateralError {
   return new CollateralError('CHAIN_STUCK', {
     expected: `a receipt for transaction ${nonce} of ${from}`,
-    got: `none after ${versions.length - 1} repricings`,
+    got,
     rule: 'contracts/SPEC.md §18',
     action: 'try again when blocks are less full',
   });

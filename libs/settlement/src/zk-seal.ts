@@ -1,10 +1,19 @@
-/** Seals of step proofs as the verifier on chain takes them: contracts/src/verifiers/zk/ZkStepVerifier.sol, StepSeal. */
+/** Seals of step proofs as the verifiers on chain take them: contracts/src/verifiers/zk/ZkStep.sol, StepSeal. */
 import { AbiCoder, getBytes } from 'ethers';
 import { concatBytes } from '#attestation/base';
 import { encodeTerms, type StepSpec, type Terms } from '#attestation/records';
-import { planBytes, scheduleOf, type Commitment, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import {
+  isInTwoParts,
+  planBytes,
+  scheduleOf,
+  splitProof,
+  type Commitment,
+  type Plan,
+  type StepProofStatement,
+} from '#libs/zk/verifier';
 import { checkSealSpec } from './seal-spec.js';
-import { zkSelector } from './zk-selector.js';
+import type { StepSeal } from './split-proofs.js';
+import { splitSelector, zkSelector } from './zk-selector.js';
 
 /** Everything that a seal says, before it is bytes. */
 interface ZkSealFields {
@@ -31,8 +40,8 @@ const sealType =
   `tuple(bytes32 domain,bytes terms,uint256 index,${stepSpec} spec,${commitment} before,${commitment} afterwards,` +
   `${commitment} data,bytes32[] dataPath,bytes sizes,bytes plan,bytes proof)`;
 
-function encodeZkSeal(fields: ZkSealFields): Uint8Array {
-  return concatBytes(zkSelector, getBytes(AbiCoder.defaultAbiCoder().encode([sealType], [fields])));
+function encodeZkSeal(selector: Uint8Array, fields: ZkSealFields): Uint8Array {
+  return concatBytes(selector, getBytes(AbiCoder.defaultAbiCoder().encode([sealType], [fields])));
 }
 
 /** What one proved segment of a job is discharged with. */
@@ -46,7 +55,29 @@ interface ProvedSegment {
  * @param domain  EIP-712 domain separator of the escrow
  * @throws Rejection SEAL_SPEC when the terms are of another spec or another plan: the chain would refuse the seal
  */
-export function zkSealOf(
+export function zkSealOf(domain: Uint8Array, terms: Terms, spec: StepSpec, segment: ProvedSegment): Uint8Array {
+  return sealUnder(zkSelector, domain, terms, spec, segment);
+}
+
+/**
+ * The same for whichever verifier takes proofs under the plan: one that needs two transactions is cut.
+ *
+ * @throws Rejection SEAL_SPEC, STEP_* of a proof that does not hold and would have to be cut
+ */
+export function stepSealOf(
+  domain: Uint8Array,
+  terms: Terms,
+  spec: StepSpec,
+  { statement, plan, proof }: ProvedSegment & { readonly statement: StepProofStatement },
+): StepSeal {
+  if (!isInTwoParts(plan.profile)) return zkSealOf(domain, terms, spec, { statement, plan, proof });
+  const { head, rest, openings } = splitProof(plan, statement, proof);
+  const seal = sealUnder(splitSelector, domain, terms, spec, { statement, plan, proof: head });
+  return { digest: statement.outerDigest, head: seal, rest, openings };
+}
+
+function sealUnder(
+  selector: Uint8Array,
   domain: Uint8Array,
   terms: Terms,
   spec: StepSpec,
@@ -54,7 +85,7 @@ export function zkSealOf(
 ): Uint8Array {
   const { manifest, index, before, after, data, dataPath } = statement;
   checkSealSpec(terms, spec, plan.digest);
-  return encodeZkSeal({
+  return encodeZkSeal(selector, {
     ...{ domain, terms: encodeTerms(terms), index, spec },
     ...{ before, afterwards: after, data, dataPath },
     sizes: Uint8Array.from(scheduleOf(manifest, index * manifest.superblock)),

@@ -1,12 +1,19 @@
 /** A kept proof as the contract takes it, in the scheme of its job. */
 import { stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
-import { parseGroth16Bundle, parseProofBundle, planOf, readGroth16Document, readProofDocument } from '#libs/proof';
-import { groth16SealOf, zkSealOf } from '#libs/settlement';
+import {
+  parseGroth16Bundle,
+  parseProofBundle,
+  planOf,
+  readGroth16Document,
+  readProofDocument,
+  segmentStatement,
+} from '#libs/proof';
+import { groth16SealOf, stepSealOf, type StepSeal } from '#libs/settlement';
 import { groth16SchemeId } from '#libs/zk/verifier';
 import type { Proved } from '../compute/system.js';
 
-/** @param domain EIP-712 domain separator of the escrow. @throws Rejection SEAL_SPEC, PROOF_* */
-export function sealOf(domain: Uint8Array, terms: Terms, spec: JobSpec, index: number, proved: Proved): Uint8Array {
+/** @param domain EIP-712 domain separator of the escrow. @throws Rejection SEAL_SPEC, PROOF_*, STEP_* */
+export function sealOf(domain: Uint8Array, terms: Terms, spec: JobSpec, index: number, proved: Proved): StepSeal {
   const { bundle, document } = proved;
   if (spec.scheme === groth16SchemeId) {
     const statement = readGroth16Document(document);
@@ -14,10 +21,10 @@ export function sealOf(domain: Uint8Array, terms: Terms, spec: JobSpec, index: n
     const segment = { ...segmentOf(statement), index };
     return groth16SealOf(domain, terms, stepSpecOf(spec), spec.proving!.planDigest, segment, proofs[0]!);
   }
-  const statement = readProofDocument(document);
-  const segment = { ...segmentOf(statement), index, manifest: statement.manifest };
-  const proof = parseProofBundle(bundle)[0]!;
-  return zkSealOf(domain, terms, stepSpecOf(spec), { statement: segment, plan: planOf(statement), proof });
+  const stated = readProofDocument(document);
+  const plan = planOf(stated);
+  const statement = segmentStatement(stated, plan, 0);
+  return stepSealOf(domain, terms, stepSpecOf(spec), { statement, plan, proof: parseProofBundle(bundle)[0]! });
 }
 
 interface OneSegment<C> {

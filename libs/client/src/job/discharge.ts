@@ -5,13 +5,14 @@ import {
   parseGroth16Bundle,
   parseProofBundle,
   planOf,
+  segmentStatement,
   verifyGroth16Bundle,
   verifyProofBundle,
   type Groth16Statement,
   type ProofEscrow,
   type ProofStatement,
 } from '#libs/proof';
-import { groth16SealOf, zkSealOf, type SettlementClient, type TxReceipt } from '#libs/settlement';
+import { groth16SealOf, stepSealOf, type SettlementClient, type StepSeal, type TxReceipt } from '#libs/settlement';
 import { manifestDigest } from '#libs/step';
 import { circuitShape, groth16PlanDigest } from '#libs/zk/verifier';
 
@@ -35,10 +36,9 @@ export async function dischargeSegments(
   verifyProofBundle(bundle, statement);
   const plan = planOf(statement);
   const spec = stepSpecOfStatement(statement);
-  const seals = parseProofBundle(bundle).map((proof, i) => {
-    const segment = { ...segmentOf(statement, i), manifest: statement.manifest };
-    return zkSealOf(escrow.domain, terms, spec, { statement: segment, plan, proof });
-  });
+  const seals = parseProofBundle(bundle).map((proof, i) =>
+    stepSealOf(escrow.domain, terms, spec, { statement: segmentStatement(statement, plan, i), plan, proof }),
+  );
   return dischargeAll(escrow, terms, statement, seals);
 }
 
@@ -96,7 +96,7 @@ async function dischargeAll(
   escrow: SettlementClient,
   terms: Terms,
   statement: AnyStatement<unknown>,
-  seals: readonly Uint8Array[],
+  seals: readonly StepSeal[],
 ): Promise<Discharged[]> {
   const borders = await escrow.duties.bordersOf(terms);
   const discharged: Discharged[] = [];

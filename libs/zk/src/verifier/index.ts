@@ -3,7 +3,7 @@ export { verifyStepProof } from './verify.js';
 export { dataDigestOf, weightsDigestOf, type Commitment } from '../commit/commitment.js';
 export { scheduleOf, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';
-export { splitProof, type SplitProof } from './split.js';
+export { isInTwoParts, splitProof, type SplitProof } from './split.js';
 export { verifyStart } from './start.js';
 export { startSeed } from '../commit/layout/start.js';
 export type { SoundnessTerm } from '../soundness.js';

@@ -3,6 +3,7 @@ import { concatBytes, uintBe } from '#attestation/base';
 import { extBytes } from '../commit/field/bytes.js';
 import type { Ext } from '../commit/field/extension.js';
 import type { TreeName } from '../commit/hash.js';
+import type { Profile } from '../commit/params.js';
 import type { Plan } from '../relation/plan.js';
 import { Transcript } from '../transcript/transcript.js';
 import { ProofBytes, type QueriedLevel } from './source.js';
@@ -16,6 +17,11 @@ export interface SplitProof {
   readonly rest: Uint8Array;
   /** Leaves and siblings of the levels. */
   readonly openings: Uint8Array;
+}
+
+/** Whether a contract takes proofs under the profile in two parts: with three levels no transaction has room for one. */
+export function isInTwoParts({ deeper }: Pick<Profile, 'deeper'>): boolean {
+  return deeper?.length === 2;
 }
 
 /** @throws Rejection as `verifyStepProof`: only a proof that holds has two parts */
