@@ -2,6 +2,7 @@
  * A segment whose proof takes two transactions, discharged by whoever was killed anywhere between them: real training, real
  * proofs of little strength, the contracts of the deployment but for the floor of plans.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { specDigestOf, stepSpecOf, type Terms } from '#attestation/records';
 import { splitSelector, stepSealOf, type SettlementClient, type SplitSeal } from '#libs/settlement';
@@ -75,8 +76,11 @@ describe('a segment proved in two transactions', () => {
       expect(await sentBy()).toBe(3);
       expect(await isProved()).toBe(true);
       expect(await sentBy()).toBe(0);
+      expect(await provider().duties.transactionsOfProofs(terms)).toHaveLength(3);
       const second = sealed(1);
       expect(await sentBy(() => discharge(second, 1))).toBe(3);
+      expect(await provider().duties.transactionsOfProofs(terms)).toHaveLength(6);
+      expect(await provider().duties.gasOfProofs(terms)).toBeGreaterThan(2_000_000);
       await market.pass(3 * day);
       await provider().finalize(terms);
       expect((await provider().job(terms)).state).toBe('Settled');
@@ -111,7 +115,7 @@ describe('a segment proved in two transactions', () => {
         expect(length).toBe(1);
       });
       const done = discharge();
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await sleep(500);
       await market.chain.send('evm_mine', []);
       await market.chain.send('evm_setAutomine', [true]);
       await Promise.all([begun, done]);

@@ -4,9 +4,9 @@
  */
 import { toBeHex, type JsonRpcApiProvider } from 'ethers';
 import { CollateralError, fromHex, Rejection, to0x, type Digest } from '#attestation/base';
-import { borderPath, bordersRoot, escrowIdOf, type Terms } from '#attestation/records';
+import { borderPath, bordersRoot, domainSeparator, escrowIdOf, segmentDigest, type Terms } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
-import { addressWord, termsStruct } from './chain.js';
+import { addressBytes, addressWord, termsStruct } from './chain.js';
 import { headerOf, noHeader } from './header.js';
 import { sampleOf } from './sample.js';
 import { SplitProofs, type StepSeal } from './split-proofs.js';
@@ -152,12 +152,18 @@ export class DutyClient {
     return this.calls.read('isProved', () => duties.isProved(deployment.settlement, escrowIdOf(terms), segment));
   }
 
-  /** Of the transactions that proved segments, together. */
-  async gasOfProofs(terms: Terms): Promise<number> {
+  /** Hashes of the transactions that proved segments; of a proof in two, whoever sent them. */
+  async transactionsOfProofs(terms: Terms): Promise<readonly string[]> {
     const { upTo } = await this.calls.job(terms);
     const segments = Array.from({ length: upTo }, (_, segment) => segment);
     const found = await Promise.all(segments.map((one) => this.calls.find('DutyDischarged', terms, [word(one)])));
-    const hashes = [...new Set(found.flatMap((event) => (event === undefined ? [] : [event.txHash])))];
+    const parts = await this.#split.sentFor(upTo === 0 ? [] : await this.#statements(terms, segments));
+    return [...new Set([...found.flatMap((event) => (event === undefined ? [] : [event.txHash])), ...parts])];
+  }
+
+  /** Of these transactions, together. */
+  async gasOfProofs(terms: Terms): Promise<number> {
+    const hashes = await this.transactionsOfProofs(terms);
     return this.calls.read('eth_getTransactionReceipt', async () => {
       const receipts = await Promise.all(hashes.map((hash) => this.calls.provider.getTransactionReceipt(hash)));
       return receipts.reduce((sum, receipt) => sum + Number(receipt!.gasUsed), 0);
@@ -195,6 +201,16 @@ export class DutyClient {
 
   get #contract() {
     return this.calls.settlement;
+  }
+
+  /** EIP-712 digests of these segments of the run that was committed. */
+  async #statements(terms: Terms, segments: readonly number[]): Promise<readonly Digest[]> {
+    const { chainId, settlement } = this.calls.deployment;
+    const domain = domainSeparator({ chainId, verifyingContract: addressBytes(settlement) });
+    const [borders, job] = [await this.bordersOf(terms), escrowIdOf(terms)];
+    return segments.map((index) =>
+      segmentDigest(domain, { job, index, weightsBefore: borders[index]!, weightsAfter: borders[index + 1]! }),
+    );
   }
 
   async #viewOf(terms: Terms, segment: number): Promise<Omit<DutyView, 'sample'>> {

@@ -2,12 +2,15 @@
  * Proofs that a contract verifies in two transactions, and the fact that these leave (contracts/SPEC.md §11). Nothing is kept
  * here: the chain is asked how far a proof is, so whoever was killed between two transactions goes on where it was.
  */
-import { Contract, type ContractTransaction } from 'ethers';
-import { ConfigurationError, Rejection, type Digest } from '#attestation/base';
+import { Contract, Interface, type ContractTransaction } from 'ethers';
+import { ConfigurationError, Rejection, to0x, type Digest } from '#attestation/base';
 import type { Calls } from './calls.js';
 import { artefacts } from './contracts.js';
+import { logsOf } from './logs.js';
 import { untilTaken } from './transaction.js';
 import { splitSelector } from './zk-selector.js';
+
+const splitAbi = new Interface(artefacts.zkSplitVerifier.abi);
 
 export interface SplitSeal {
   /** EIP-712 digest of the Segment that is proved. */
@@ -38,6 +41,19 @@ export class SplitProofs {
     if (seal instanceof Uint8Array) return seal;
     if (!(await this.#isTaken('discharge', () => ask(splitSelector), ['FACT_MISSING']))) await this.#prove(seal);
     return splitSelector;
+  }
+
+  /** Hashes of the transactions in which parts of proofs of these statements were taken. */
+  async sentFor(digests: readonly Digest[]): Promise<readonly string[]> {
+    const { deployment, provider } = this.calls;
+    const address = deployment.extensions?.zkSplitVerifier?.address;
+    if (address === undefined || digests.length === 0) return [];
+    const events = ['ProofBegun', 'FactProved'].map((name) => splitAbi.getEvent(name)!.topicHash);
+    const filter = { address, topics: [events, digests.map((digest) => to0x(digest))] };
+    const logs = await this.calls.read('eth_getLogs', async () =>
+      logsOf(provider, filter, deployment.fromBlock, await provider.getBlockNumber()),
+    );
+    return logs.map(({ transactionHash }) => transactionHash);
   }
 
   async #prove(seal: SplitSeal): Promise<void> {
@@ -83,7 +99,7 @@ export class SplitProofs {
   get #contract(): Contract {
     const { deployment, signer } = this.calls;
     const address = deployment.extensions?.zkSplitVerifier?.address;
-    if (address !== undefined) return new Contract(address, artefacts.zkSplitVerifier.abi, signer);
+    if (address !== undefined) return new Contract(address, splitAbi, signer);
     throw new ConfigurationError('CHAIN_SPLIT', {
       expected: 'a set of contracts that verifies proofs in two transactions',
       got: `none in that of ${deployment.settlement}`,

@@ -1,8 +1,16 @@
 /** A job of 784-64-10 on made-up records, proved from its start to its last step in today's largest unit. */
 import { keccak, to0x, utf8 } from '#attestation/base';
-import { escrowIdOf, JobMode, specDigestOf, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
+import {
+  dutySelectorOf,
+  escrowIdOf,
+  JobMode,
+  specDigestOf,
+  stepSpecOf,
+  type JobSpec,
+  type Terms,
+} from '#attestation/records';
 import { planOf, segmentOuterDigest } from '#libs/proof';
-import { addressBytes, zkSealOf, type Deployment } from '#libs/settlement';
+import { addressBytes, stepSealOf, type Deployment, type StepSeal } from '#libs/settlement';
 import {
   canonicalManifest,
   datasetRoot,
@@ -20,16 +28,24 @@ import { duties, marketTerms } from '#test/escrow-market';
 import { madeUp } from '../made-up.js';
 import { superblockExamples } from '../../../apps/prover-worker/src/proving/records.js';
 
-/** Steps that one transaction's proof covers, and under which profile. */
+/** Steps that a proof covers which the contract takes, and under which profile. */
 interface Unit {
   readonly steps: number;
   readonly profile: string;
 }
 
-/** The longest segment that one transaction carries is one of a hundred and twenty-eight steps. */
+const units: readonly Unit[] = [
+  { steps: 4, profile: 'chain1' },
+  { steps: 16, profile: 'chain26' },
+  { steps: 64, profile: 'chain64' },
+  { steps: 128, profile: 'steps128' },
+  { steps: 256, profile: 'chain256' },
+];
+
+/** The longest segment is one of 256 steps, verified in two transactions. */
 function unitFor(steps: number): Unit {
-  const T = Math.min(2 ** Math.ceil(Math.log2(steps)), 128);
-  return { steps: T, profile: T <= 4 ? 'chain1' : T <= 16 ? 'chain26' : T <= 64 ? 'chain64' : 'steps128' };
+  const T = Math.min(2 ** Math.ceil(Math.log2(steps)), 256);
+  return { steps: T, profile: units.find((unit) => T <= unit.steps)!.profile };
 }
 
 /** Of MNIST's training records. */
@@ -72,7 +88,7 @@ export function orderJob(steps: number, deployment: Deployment): BenchJob {
   };
   const terms = marketTerms({
     ...{ specDigest: specDigestOf(spec), initialWeights: weightsDigestOf(start, plan), segments },
-    ...{ mode: JobMode.full, windows: duties, planDigest: plan.digest },
+    ...{ mode: JobMode.full, windows: duties, planDigest: plan.digest, dutySelectors: [dutySelectorOf(spec)] },
   });
   return { manifest, plan, spec, terms, jobId: keccak(utf8('bench job')), examples, data };
 }
@@ -82,7 +98,7 @@ type Segment = Pick<SegmentProof, 'proof' | 'statement'>;
 export interface ProvedJob {
   readonly segments: readonly Segment[];
   readonly borders: readonly Uint8Array[];
-  readonly seals: readonly Uint8Array[];
+  readonly seals: readonly StepSeal[];
   /** All WebAssembly memories of the prover together. */
   readonly peakBytes: number;
   readonly wallSeconds: number;
@@ -131,7 +147,7 @@ export async function proveJob(job: BenchJob, domain: Uint8Array): Promise<Prove
     ...{ segments, wallSeconds, cpuSeconds: (cpu.user + cpu.system) / 1e6, peakBytes: engine.memory.peakBytes },
     borders: commitments.map((commitment) => weightsDigestOf(commitment, plan)),
     seals: segments.map(({ proof, statement }) =>
-      zkSealOf(domain, terms, stepSpecOf(spec), { statement, plan, proof }),
+      stepSealOf(domain, terms, stepSpecOf(spec), { statement, plan, proof }),
     ),
   };
 }
