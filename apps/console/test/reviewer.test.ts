@@ -9,6 +9,7 @@ import { documentFormats, openReport, reviewBundle } from '#libs/review';
 import { hasBrowser } from '#test/browser';
 import { faultsOf, geometryOf } from '#test/page-faults';
 import { codeLines, revokedLine } from '../src/reviewer/machine.js';
+import { saidBy } from '../src/reviewer/text.js';
 import { disagreements } from './agreement.js';
 import { buildReviewer, give, openBrowser, openTab, saved, type Built, type Tab } from './browser.js';
 import { documentByCommand } from './command-line.js';
@@ -207,6 +208,12 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     expect(frozen).toContain("default-src 'none'");
     await close();
   });
+});
+
+it('says the date beside the seconds of a check that is about a time, and beside no other number', () => {
+  const got = '1771996400 in CN=1771996400x';
+  expect(saidBy({ code: 'X509_PATH_EXPIRED' }, got)).toBe('1771996400 (2026-02-25 05:13:20 UTC) in CN=1771996400x');
+  expect(saidBy({ code: 'BUNDLE_TERMS' }, got)).toBe(got);
 });
 
 async function reopened(page: Page): Promise<Page> {

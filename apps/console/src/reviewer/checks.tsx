@@ -2,11 +2,12 @@
 import { useState } from 'preact/hooks';
 import type { Check } from '#libs/review';
 import { State } from '../ui/state.js';
+import { WithCode } from '../ui/with-code.js';
 import { compared, fallen, isSame, keyOf, simplyHolds, sorted, type ComparedCheck } from './compare.js';
 import type { Judgement } from './judge.js';
 import type { Link } from './links.js';
 import { placeOf, type Place } from './places.js';
-import { plain, utc } from './text.js';
+import { saidBy, utc } from './text.js';
 import { linkWords, statusWords, words } from './words.js';
 
 interface Props {
@@ -67,7 +68,7 @@ function Since({ all }: { readonly all: readonly ComparedCheck[] }) {
       <ul>
         {first.map(({ check, today }) => (
           <li key={JSON.stringify([check.id, check.subject])}>
-            no longer: “{check.means}” <code>{today!.code}</code>, {plain(today!.got)}
+            no longer: “{check.means}” <code>{today!.code}</code>, {saidBy(today!, today!.got)}
           </li>
         ))}
         {told.length > 3 && <li>and {told.length - 3} more</li>}
@@ -206,17 +207,19 @@ function Values({ check, title, isFolded = false }: ValuesProps) {
         {check.expected !== '' && (
           <div>
             <dt>expected</dt>
-            <dd>{plain(check.expected)}</dd>
+            <dd>{saidBy(check, check.expected)}</dd>
           </div>
         )}
         <div>
           <dt>got</dt>
-          <dd>{plain(check.got)}</dd>
+          <dd>{saidBy(check, check.got)}</dd>
         </div>
         {check.action !== '' && (
           <div>
             <dt>what to do</dt>
-            <dd>{check.action}</dd>
+            <dd>
+              <WithCode text={check.action} />
+            </dd>
           </div>
         )}
       </dl>

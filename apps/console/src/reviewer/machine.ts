@@ -27,6 +27,10 @@ export function revokedLine({ checks }: Pick<BundleVerdict, 'checks'>, at: numbe
   return worst === undefined ? [] : [[words.revoked, `${revokedWords[worst]}, as of ${utc(at)} UTC`]];
 }
 
+/** Of a line: what its reader must not pass over. */
+export const isRevoked = (name: string, value: string): boolean =>
+  name === words.revoked && value.startsWith(revokedWords.yes);
+
 function stateOf(status: Check['status']): keyof typeof revokedWords {
   if (status === 'met') return 'no';
   return status === 'refused' || status === 'forged' ? 'yes' : 'unknown';

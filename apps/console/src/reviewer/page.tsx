@@ -87,13 +87,18 @@ export function Page({ inside = false, given }: PageProps) {
   useDropAndPaste(take, add);
 
   const { judgement, fault } = shown;
-  const isDone = judgement !== undefined || fault !== undefined;
-  useEffect(() => {
-    if (isDone) document.getElementById('verdict')?.focus();
-  }, [isDone, judgement?.bundle, fault]);
+  useFocusOnVerdict(shown);
 
+  const beside = (
+    <Beside opened={opened} judgement={judgement} onRemove={(file) => show(files.filter((one) => one !== file))} />
+  );
   const result = useMemo(
-    () => judgement && <Judged judgement={judgement} opened={opened} shown={shown} onTime={setAt} />,
+    () =>
+      judgement && (
+        <Judged judgement={judgement} opened={opened} shown={shown} onTime={setAt}>
+          {beside}
+        </Judged>
+      ),
     [judgement, opened, shown],
   );
 
@@ -102,19 +107,22 @@ export function Page({ inside = false, given }: PageProps) {
       <Header isOpen={opened.bundle !== undefined} onFiles={take} inside={inside} />
       <Judging inside={inside} judged={judged} isBusy={judged !== turn.current}>
         {share !== undefined && <progress max={1} value={share} aria-label="judging" />}
-        {tooLong !== undefined && (
-          <p class="fault" role="alert">
-            {plain(tooLong)}: {words.tooLong}
-          </p>
-        )}
+        {tooLong !== undefined && <TooLong name={tooLong} />}
         {opened.bundle === undefined && <Welcome />}
         {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
-        {result}
-        <Beside opened={opened} judgement={judgement} onRemove={(file) => show(files.filter((one) => one !== file))} />
+        {result ?? beside}
       </Judging>
       {!inside && <Footer />}
     </>
   );
+}
+
+/** Whoever opened a file is led to what it comes to, by whatever means they read. */
+function useFocusOnVerdict({ judgement, fault }: Shown): void {
+  const isDone = judgement !== undefined || fault !== undefined;
+  useEffect(() => {
+    if (isDone) document.getElementById('verdict')?.focus();
+  }, [isDone, judgement?.bundle, fault]);
 }
 
 /** The same bytes under whatever name. */
@@ -179,6 +187,8 @@ interface JudgedProps {
   readonly opened: Opened;
   readonly shown: Shown;
   readonly onTime: (at: number) => void;
+  /** What was laid beside the bundle. */
+  readonly children: ComponentChildren;
 }
 
 /** What a judgement is shown as: computed once for it. */
@@ -195,7 +205,7 @@ function arranged({ bundle, was, today }: Judgement) {
   };
 }
 
-function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
+function Judged({ judgement, opened, shown, onTime, children }: JudgedProps) {
   const { was, today, at } = judgement;
   const { facts, sha256, links, withToday, parts, holds } = useMemo(() => arranged(judgement), [judgement]);
   const [place, setPlace] = useState<Place>(() => measurementOf(parts));
@@ -209,6 +219,7 @@ function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
       <Verdict {...{ judgement, opened, sha256, facts }} onMeasurement={() => goTo(measurementOf(parts))} />
       {shown.report !== undefined && <ReportVerdict compared={shown.report} />}
       {shown.reportFault !== undefined && <FaultLine fault={shown.reportFault} />}
+      {children}
       <Chain links={links} verdict={was} today={today} />
       <Timeline verdict={was} log={today.log ?? was.log} facts={facts} at={at} holds={holds} />
       <Quality verdict={was} loss={opened.curve} progress={facts.progress} holds={holds} />
@@ -221,10 +232,19 @@ function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
             ? 'Nothing: every byte of this file is covered.'
             : was.notChecked.map(plain).join(', ')}
         </p>
+        {was.notChecked.length > 0 && <p class="note">{words.notCheckedText}</p>}
       </section>
       <Bytes parts={parts} place={place} onPlace={setPlace} />
       <Reports judgement={judgement} />
     </>
+  );
+}
+
+function TooLong({ name }: { readonly name: string }) {
+  return (
+    <p class="fault" role="alert">
+      {plain(name)}: {words.tooLong}
+    </p>
   );
 }
 

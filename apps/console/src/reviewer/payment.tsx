@@ -44,7 +44,7 @@ export function Payment({ facts }: { readonly facts: BundleFacts }) {
             {words.reported}: whoever made the file named them; the chain shows whether they are there.
           </p>
           <ul class="plainlist">
-            {transactions.map(({ call, hash }) => (
+            {inOrder(transactions).map(({ call, hash }) => (
               <li key={`${call} ${hash}`}>
                 {plain(call)} <Digest value={hash} label={`transaction ${plain(call)}`} />
               </li>
@@ -54,6 +54,17 @@ export function Payment({ facts }: { readonly facts: BundleFacts }) {
       )}
     </section>
   );
+}
+
+const callOrder: readonly string[] = ['open', 'accept', 'start', 'commit', 'finalize'];
+
+/** As a job goes on; calls of other names last. */
+function inOrder(transactions: BundleFacts['transactions']): BundleFacts['transactions'] {
+  const rank = (call: string): number => {
+    const at = callOrder.indexOf(call);
+    return at === -1 ? callOrder.length : at;
+  };
+  return transactions.toSorted((a, b) => rank(a.call) - rank(b.call));
 }
 
 /** For a person, and exact beside it: an auditor compares the one with the chain. */

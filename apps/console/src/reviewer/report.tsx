@@ -85,11 +85,11 @@ export function Reports({ judgement }: { readonly judgement: Judgement }) {
           />
         </label>
       </div>
-      <Documents judgement={judgement} onFault={setFault} />
       <p class="note no-print">
         Signing takes a PKCS #8 file of an Ed25519 key, saves report.vtr and forgets the key. Whoever gets report.vtr
         and the bundle judges anew: drop both here, or <code>veritrain report verify</code>.
       </p>
+      <Documents judgement={judgement} onFault={setFault} />
       {signed !== undefined && (
         <dl class="facts" role="status">
           <div>

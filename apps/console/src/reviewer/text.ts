@@ -20,6 +20,18 @@ export function utc(seconds: number): string {
   return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString().slice(0, 19).replace('T', ' ');
 }
 
+/** Checks whose words hold Unix seconds. */
+const ofTime = /_(DATE|NOT_YET|EXPIRED|IN_FORCE|TIMESTAMP|GRANTS|APPRAISALS)$/;
+const unixSeconds = /(?<![\w.])[12]\d{9}(?![\w.])/g;
+const wholeSecond = /(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.000Z/g;
+
+/** What a check expected or got, with times as on the rest of the page: `1771996400 (2026-02-25 05:13:20 UTC)`. */
+export function saidBy({ code }: { readonly code: string }, text: string): string {
+  const said = plain(text).replace(wholeSecond, '$1 $2 UTC');
+  if (!ofTime.test(code)) return said;
+  return said.replace(unixSeconds, (seconds) => `${seconds} (${utc(Number(seconds))} UTC)`);
+}
+
 export function duration(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;

@@ -54,16 +54,20 @@ interface Moment {
 
 function momentsOf(leases: BundleFacts['leases'], log: BundleVerdict['log'], at: number): readonly Moment[] {
   const sessions = leases.map(({ session, from, until, isRenewal }): Moment => {
-    const span = `might work until ${utc(until)} (${duration(until - from)})`;
+    const span =
+      until > from
+        ? `might work until ${utc(until)} (${duration(until - from)})`
+        : `though its time to work had ended ${utc(until)}`;
     return { time: from, what: `session ${session} ${isRenewal ? 'renewed' : 'attested'}, ${span}` };
   });
   const logged = (log?.entries ?? []).map(({ kind, issuer, at: said, witnessedAt }): Moment => {
     const by = witnessedAt === null ? `so says ${plain(issuer)}` : '◆ witnessed';
     return { time: witnessedAt ?? said, what: `${loggedWords[kind] ?? plain(kind)} in the log, ${by}` };
   });
-  const all = [...sessions, ...logged].toSorted((a, b) => a.time - b.time);
-  const after = all.length === 0 ? '' : `, ${duration(Math.max(0, at - all[0]!.time))} after the first`;
-  return [...all, { time: at, what: `the other time of judgement${after}` }];
+  const first = Math.min(...[...sessions, ...logged].map(({ time }) => time));
+  const after = at > first && first < Infinity ? `, ${duration(at - first)} after the first` : '';
+  const other = { time: at, what: `the other time of judgement${after}` };
+  return [...sessions, ...logged, other].toSorted((a, b) => a.time - b.time);
 }
 
 const isoOf = (seconds: number): string | undefined => {

@@ -2,10 +2,11 @@
 import { headingOf, headings, reasonsOf, workOf, type BundleFacts, type BundleVerdict, type Fault } from '#libs/review';
 import { Digest } from '../ui/copy.js';
 import { State } from '../ui/state.js';
+import { WithCode } from '../ui/with-code.js';
 import type { Judgement } from './judge.js';
-import { codeLines, revokedLine } from './machine.js';
+import { codeLines, isRevoked, revokedLine } from './machine.js';
 import type { Opened } from './open.js';
-import { grouped, plain, utc } from './text.js';
+import { grouped, plain, saidBy, utc } from './text.js';
 import { assuranceWords, headingMarks, reasonWords, statusWords, words } from './words.js';
 
 const reasonsMax = 5;
@@ -44,7 +45,8 @@ export function Verdict({ judgement, opened, sha256, facts, onMeasurement }: Pro
               <span class="why">
                 <span class="stake">{reasonWords[check.status]}</span> {check.means} <code>{check.code}</code>
                 <span class="action">
-                  Found: {plain(check.got) || 'nothing'}.{check.action !== '' && ` What to do: ${check.action}.`}
+                  Found: {saidBy(check, check.got) || 'nothing'}.
+                  {check.action !== '' && <WithCode text={` What to do: ${check.action}.`} />}
                 </span>
               </span>
             </li>
@@ -61,7 +63,11 @@ export function Verdict({ judgement, opened, sha256, facts, onMeasurement }: Pro
           <div key={`${name} ${value}`}>
             <dt>{name}</dt>
             <dd>
-              {/^[0-9a-f]{40,}$/.test(value) ? <Digest value={value} label={name} /> : value}
+              {/^[0-9a-f]{40,}$/.test(value) ? (
+                <Digest value={value} label={name} />
+              ) : (
+                <span class={isRevoked(name, value) ? 'bad' : ''}>{value}</span>
+              )}
               {name === words.code && (
                 <button type="button" class="quiet no-print" onClick={onMeasurement}>
                   show the bytes<span class="unseen"> of the measurement</span>
@@ -102,8 +108,8 @@ function linesOf(
   const proved = segments.filter(({ isProved }) => isProved).length;
   const signed = segments.filter(({ isSigned }) => isSigned).length;
   const by = [
-    signed > 0 ? `${grouped(signed)} with a receipt` : '',
-    proved > 0 ? `${grouped(proved)} with a proof` : '',
+    signed > 0 ? `${share(signed, segments.length)} with a receipt` : '',
+    proved > 0 ? `${share(proved, segments.length)} with a proof` : '',
   ].filter(Boolean);
   return [
     ['Job', jobId],
@@ -121,12 +127,14 @@ function linesOf(
   ];
 }
 
+const share = (some: number, all: number): string => (some === all ? 'all' : grouped(some));
+
 function workLines(verdict: BundleVerdict): [string, string][] {
   const work = workOf(verdict);
   if (work === null) return [];
   const { rowsUsed, rows, epochs, forwardMultiplyAdds } = work;
   return [
-    ['Rows used', `${grouped(rowsUsed)} of a data set of ${grouped(rows)}: ${epochs} epochs`],
+    ['Rows used', `${grouped(rowsUsed)}: ${epochs} epochs over the ${grouped(rows)} of the data set`],
     ['Multiply-adds', `${grouped(BigInt(forwardMultiplyAdds))} in forward passes`],
   ];
 }

@@ -128,6 +128,7 @@ export const words = {
     'This file has no signed measurements of quality, and the job lets no figure out of the enclave while it trains: a curve of its loss would be made up.',
   material: 'What you laid beside it',
   notChecked: 'Not covered by any check',
+  notCheckedText: 'Whoever passed this file on could have changed these parts, and no check would notice.',
   reported: 'Reported, not proved',
   report: 'Keep this verdict',
   documents: 'Documents made of it',
