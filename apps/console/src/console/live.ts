@@ -1,4 +1,4 @@
-/** Follows one job's events: from the first on, again after a break from the last one seen, and no further than its end. */
+/** Follows one job's events: from the first on, again after a break from the last one seen, to its end, and on if it goes on. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from './api.js';
 import { isEnd } from './job-state.js';
@@ -42,8 +42,19 @@ const noStory: Story = {
   ...{ progress: [], evaluations: [], checkpoints: [], proofs: new Set<number>(), moments: [], isLive: false },
 };
 
-/** @param onState called when the job's state changes */
-export function useStory(jobId: string, onState: () => void): Story {
+/** An end may be followed by another attempt: the stream is left when nothing comes for so long. */
+const quietMs = 2000;
+
+/**
+ * @param isOver whether the job is at an end now; where it goes on, so does its story
+ * @param onState called when the job's state changes
+ */
+export function useStory(jobId: string, isOver: boolean, onState: () => void): Story {
+  const [turn, setTurn] = useState(0);
+  const isLeft = useRef(false);
+  useEffect(() => {
+    if (!isOver && isLeft.current) setTurn((last) => last + 1);
+  }, [isOver]);
   const [story, setStory] = useState<Story>(noStory);
   const latest = useRef(onState);
   latest.current = onState;
@@ -57,6 +68,8 @@ export function useStory(jobId: string, onState: () => void): Story {
       isLive: true,
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let leaving: ReturnType<typeof setTimeout> | undefined;
+    isLeft.current = false;
     const draw = (): void => {
       timer ??= setTimeout(() => {
         timer = undefined;
@@ -66,17 +79,19 @@ export function useStory(jobId: string, onState: () => void): Story {
     const source = new EventSource(`/v1/jobs/${jobId}/events`);
     const stop = (): void => {
       source.close();
+      isLeft.current = true;
       draft.isLive = false;
       draw();
     };
     const take = (event: MessageEvent<string>): void => {
       const moment = momentOf(event);
       if (moment === null) return;
+      clearTimeout(leaving);
       grow(draft, moment);
       draw();
       if (moment.type !== 'state' && moment.type !== 'escrow') return;
       latest.current();
-      if (isEnd(String(moment.data['to']))) stop();
+      if (isEnd(String(moment.data['to']))) leaving = setTimeout(stop, quietMs);
     };
     for (const type of types) source.addEventListener(type, take);
     source.addEventListener('error', () => {
@@ -86,8 +101,9 @@ export function useStory(jobId: string, onState: () => void): Story {
     return () => {
       source.close();
       clearTimeout(timer);
+      clearTimeout(leaving);
     };
-  }, [jobId]);
+  }, [jobId, turn]);
   return story;
 }
 

@@ -5,6 +5,8 @@ export const words = {
   nowhereText: 'The address is wrong, or your key has another role. Choose a page from the list.',
   signIn: 'Sign in',
   signInText: 'With an API key of this control plane: it is exchanged for a session and not kept.',
+  signInWhence:
+    'Whoever runs the control plane makes keys. `npm start` and `npm run serve` print one when they are up.',
   signInByKey: 'Sign in with the key',
   insecure: 'This page came over plain http from another machine: nobody may sign in here.',
   insecureDo: 'Open it under https, or through a tunnel to 127.0.0.1.',
@@ -15,7 +17,9 @@ export const words = {
   reported: 'Reported while it trains, not proved. What was measured and signed stands with the evidence.',
   noCurve: 'No figures yet. Some jobs let nothing out while they train: then the evidence shows what was measured.',
   escrow: 'As the control plane reads the chain. Your own node of the chain is the better witness.',
+  noFigures: 'The node reported no figures.',
   noEvidence: 'There is no bundle yet. It is made when the job is delivered.',
+  neverEvidence: 'This job ended without a delivery: there is no bundle to judge.',
   simulated: 'SIMULATED hardware: it shows that the software works, not that a machine did anything.',
   webhooks: 'Addresses that are told of changes of your jobs. Each message is signed with the secret of its webhook.',
   secretOnce: 'It is shown now and never again. Whoever is told verifies with it that a message is ours.',

@@ -1,6 +1,6 @@
 /** One job: what it is, how far it is, what was measured, what happened, and where its evidence is. */
 import { Digest } from '../../ui/copy.js';
-import { ether, plain } from '../../reviewer/text.js';
+import { ether, grouped, plain } from '../../reviewer/text.js';
 import { tell } from '../api.js';
 import { short, utcOf } from '../figures.js';
 import { isAtWork, isEnd, JobState } from '../job-state.js';
@@ -52,7 +52,7 @@ interface LoadedProps {
 
 function Loaded({ job, me, reload }: LoadedProps) {
   const escrow = useLoad<Escrow>(`/v1/jobs/${job.id}/escrow`);
-  const story = useStory(job.id, () => {
+  const story = useStory(job.id, isEnd(job.state), () => {
     reload();
     escrow.reload();
   });
@@ -139,7 +139,7 @@ function Evidence({ job, me }: { readonly job: Job; readonly me: Me }) {
           </ul>
         </>
       ) : (
-        <p class="note">{words.noEvidence}</p>
+        <p class="note">{isEnd(job.state) ? words.neverEvidence : words.noEvidence}</p>
       )}
     </section>
   );
@@ -175,6 +175,18 @@ const assurance: Readonly<Record<string, string>> = {
   sampled: 'proofs of segments that the chain draws',
 };
 
+const isNobody = (account: string): boolean => /^0x0+$/.test(account);
+
+/** By the kind of a payment. */
+const paidFor: Readonly<Record<string, string>> = {
+  voucher: 'with a voucher for segments',
+  prefix: 'for the segments that were done',
+  bond: 'of the bond',
+  fee: 'as the fee',
+  deposit: 'of the deposit',
+  end: 'at the end',
+};
+
 interface MoneyProps {
   readonly escrow: Escrow | undefined;
   readonly transaction: string | null;
@@ -191,19 +203,26 @@ function Money({ escrow, transaction }: MoneyProps) {
           ['Escrow', plain(state)],
           ['Funded', ether(fundedWei)],
           ...(paidWei === '0' ? [] : [['Paid before the end', ether(paidWei)] as const]),
-          ['Paid to', <Digest value={escrow.provider} label="the provider’s account" />],
+          [
+            'Paid to',
+            isNobody(escrow.provider) ? (
+              'nobody yet'
+            ) : (
+              <Digest value={escrow.provider} label="the provider’s account" />
+            ),
+          ],
           ...(transaction === null
             ? []
             : [['Settled in', <Digest value={transaction} label="transaction" />] as const]),
         ]}
       />
       {payments.length > 0 && (
-        <ul class="plainlist" aria-label="payments">
+        <ul class="plainlist payments" aria-label="payments">
           {payments.map((one, index) => (
             <li key={index}>
               {ether(one.amountWei)} to {plain(one.to)}{' '}
               <span class="note">
-                {plain(one.kind)}, block {one.blockNumber}
+                {paidFor[one.kind] ?? plain(one.kind)}, block {grouped(one.blockNumber)}
               </span>
             </li>
           ))}

@@ -2,7 +2,7 @@
 import { metricKinds } from '#attestation/records';
 import { grouped, plain } from '../../reviewer/text.js';
 import { Curve } from '../../ui/curve.js';
-import { isAtWork } from '../job-state.js';
+import { isAtWork, isEnd } from '../job-state.js';
 import type { Evaluation, Story } from '../live.js';
 import type { Job, Progress } from '../types.js';
 import { words } from '../words.js';
@@ -36,9 +36,14 @@ export function Training({ job, story, segments }: Props) {
       {measured.map(({ metric, points, unit }) => (
         <Figure key={metric} title={titleOf(metric)} points={points} unit={unit} dots />
       ))}
-      <p class="note">{loss.length > 1 || measured.length > 0 ? words.reported : words.noCurve}</p>
+      <p class="note">{curveWords(job, loss.length > 1 || measured.length > 0)}</p>
     </section>
   );
+}
+
+function curveWords({ state }: Job, isCurve: boolean): string {
+  if (isCurve) return words.reported;
+  return isEnd(state) && state !== 'settled' ? words.noFigures : words.noCurve;
 }
 
 function sentence(job: Job, step: number, last: Progress | null): string {
