@@ -1,9 +1,13 @@
 /** The console as people use it, in Chromium, against a control plane: quickly. All pages: console.wide.test.ts. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pattern, type LeaseGrant } from '#libs/wire';
 import { hasBrowser } from '#test/browser';
 import { startConsoleSite, type ConsoleSite } from '#test/console-site';
 import { faultsOf, geometryOf } from '#test/page-faults';
+import { runCommand } from '#test/run-command';
 import {
   acquire,
   advanceTo,
@@ -66,6 +70,53 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     expect(await page.textContent('main')).toContain('JOB_BUNDLE_PENDING');
     // The browser writes down that the bundle is not to be had.
     expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
+    await close();
+  });
+
+  it('goes on with the story of a job that is tried again, and tells all of it to whoever comes later', async () => {
+    const { test } = site;
+    const nodeId = await register(test, 'again');
+    const job = await submitFunded(test);
+    const grant = await acquire(test, nodeId);
+    await advanceTo(test, grant, 'running');
+    await test.send(pattern.leaseFail, { ...refOf(grant), code: 'HOST_SAYS', detail: 'no power', retry: false });
+    const { page, goTo, close } = await site.open('client');
+    await goTo(`/jobs/${job.jobId}`);
+    await page.getByText('This job ended without a delivery').waitFor();
+    await page.getByText('It ended: failed (HOST_SAYS)').waitFor();
+    // Until the page has left the stream.
+    await page.waitForTimeout(3000);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('It waits for a node again').waitFor();
+    await acquire(test, nodeId);
+    const taken = page.getByText('A node took the job');
+    await taken.nth(1).waitFor();
+    await page.reload();
+    await taken.nth(1).waitFor();
+    await close();
+  });
+
+  it('gives commands that run as they stand: an example, a plan, a sealed data set with its key', async () => {
+    const { page, goTo, close } = await site.open('otherClient');
+    await goTo('/jobs');
+    const example = (await page.getByRole('region', { name: 'run an example' }).innerText()).trim();
+    expect(existsSync(join('apps/cli/examples', example.split(' ').at(-1)!))).toBe(true);
+    await goTo('/new');
+    const folder = mkdtempSync(join(tmpdir(), 'veritrain-console-'));
+    await page.getByLabel('File or folder').fill('apps/cli/examples/table-classes/penguins.csv');
+    await page.getByLabel('Column to predict').fill('species');
+    await page.getByRole('textbox', { name: 'key broker' }).fill(`${folder}/data-keys/`);
+    const texts = await page.locator('section[aria-labelledby=step-do] pre').allInnerTexts();
+    mkdirSync(join(folder, 'data-keys'));
+    for (const text of texts.slice(0, 3)) {
+      const [, , group, verb, ...words] = text.replaceAll('\\\n', ' ').trim().split(/\s+/);
+      const moved = words.map((one) => (/^(model|sealed)(\/|$)/.test(one) ? join(folder, one) : one));
+      const { code, json } = await runCommand(group!, verb!, ...moved);
+      expect([text, code, json]).toEqual([text, 0, json]);
+    }
+    expect(existsSync(join(folder, 'data-keys/penguins.json'))).toBe(true);
+    expect(texts[3]).toContain('job submit');
+    rmSync(folder, { recursive: true });
     await close();
   });
 

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ask, onSignedOut, problemOf, tell, type Problem } from './api.js';
 import { plain } from '../reviewer/text.js';
-import { Fault } from './parts.js';
+import { Fault, Head } from './parts.js';
 import { Shortcuts } from './shortcuts.js';
 import { Audit } from './pages/audit.js';
 import { Datasets } from './pages/datasets.js';
@@ -195,7 +195,7 @@ function Place({ me, place, route: { path, query }, onOut }: PlaceProps) {
     default:
       return (
         <>
-          <h1 tabIndex={-1}>{words.nowhere}</h1>
+          <Head title={words.nowhere} />
           <p>{words.nowhereText}</p>
         </>
       );

@@ -1,5 +1,6 @@
 /** A page of a list: a table with its frame, what stands there while it is empty, and the way to the next page. */
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Loaded } from './load.js';
 import { Pager } from './pager.js';
 import { Empty, Scroll, Shown } from './parts.js';
@@ -50,7 +51,14 @@ interface TableProps {
   readonly children: ComponentChildren;
 }
 
+/** On a phone each row is a card, where every cell says which column it is of. */
 export function Table({ label, columns, children }: TableProps) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  useEffect(() => {
+    for (const row of body.current!.rows) {
+      columns.forEach((name, index) => row.cells[index]?.setAttribute('data-column', name));
+    }
+  });
   return (
     <Scroll label={label}>
       <table class="list">
@@ -63,7 +71,7 @@ export function Table({ label, columns, children }: TableProps) {
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody ref={body}>{children}</tbody>
       </table>
     </Scroll>
   );

@@ -1,5 +1,6 @@
 /** Signing in: by the identity provider, or with a key, which goes to the control plane once and which this page forgets. */
 import { useRef, useState } from 'preact/hooks';
+import { WithCode } from '../ui/with-code.js';
 import { problemOf, tell, type Problem } from './api.js';
 import { useLoad } from './load.js';
 import { Act, Fault } from './parts.js';
@@ -37,6 +38,9 @@ export function SignIn({ ended, onIn }: Props) {
       {problem !== undefined && <Wrong problem={problem} />}
       {isSecureContext && provider !== null && <ByProvider name={provider} />}
       <p>{words.signInText}</p>
+      <p class="note">
+        <WithCode text={words.signInWhence} />
+      </p>
       {isSecureContext ? (
         <form onSubmit={enter}>
           <label for="key">API key</label>

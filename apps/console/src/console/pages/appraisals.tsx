@@ -97,6 +97,16 @@ function Tier({ of: { tier, checks } }: { readonly of: Appraisal }) {
   );
 }
 
+/** By the state of the lease under which the evidence was shown. */
+const leaseWords: Readonly<Record<string, string>> = {
+  active: 'runs',
+  done: 'ended with a delivery',
+  failed: 'failed',
+  refused: 'was refused',
+  expired: 'expired',
+  cancelled: 'was cancelled',
+};
+
 function Earlier({ all }: { readonly all: readonly Appraisal[] }) {
   return (
     <section aria-labelledby="earlier">
@@ -107,7 +117,7 @@ function Earlier({ all }: { readonly all: readonly Appraisal[] }) {
             <Tier of={one} />
             <span class="what">
               <Ago at={one.at} />, job <code title={one.jobId}>{short(one.jobId)}</code>
-              {one.renewal ? ', attested again' : ''}; its lease is {plain(one.lease)}
+              {one.renewal ? ', attested again' : ''}; its lease {leaseWords[one.lease] ?? plain(one.lease)}
               {one.leaseCode !== null && (
                 <>
                   {' '}

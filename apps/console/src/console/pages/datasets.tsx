@@ -39,14 +39,18 @@ function None() {
   return (
     <>
       <p>
-        Seal one on your machine; <code>veritrain job submit</code> then brings it here, encrypted.
+        Seal one on your machine; <code>veritrain job submit</code> then brings it here, encrypted. Its key goes where
+        your key broker reads data keys.
       </p>
-      <Command label="plan a model for your data" text="npx veritrain model init --from data.csv --out model" />
+      <Command
+        label="plan a model for your data"
+        text="npx veritrain model init --from data.csv --target label --out model"
+      />
       <Command
         label="seal your data"
         text={[
           'npx veritrain dataset seal --manifest model/manifest.json \\',
-          '  --data data.csv --out sealed --key data.key',
+          '  --data data.csv --out sealed --key .veritrain/up/data-keys/data.json',
         ].join('\n')}
       />
     </>

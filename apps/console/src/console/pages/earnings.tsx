@@ -65,9 +65,9 @@ function rowOf({ jobId, escrowState, priceWei, earnedWei, payments, updatedAt }:
       <th scope="row">
         <code title={jobId}>{short(jobId)}</code>
       </th>
-      <td>{plain(escrowState)}</td>
-      <td class="number">{ether(priceWei)}</td>
-      <td class="number">{ether(earnedWei)}</td>
+      <td>{escrowState === 'none' ? 'not opened yet' : plain(escrowState)}</td>
+      <td class="number">{priceWei === '0' ? '–' : ether(priceWei)}</td>
+      <td class="number">{earnedWei === '0' ? '–' : ether(earnedWei)}</td>
       <td>
         {payments.length === 0 ? (
           '–'

@@ -3,13 +3,14 @@ import { useMemo, useState } from 'preact/hooks';
 import { useFeed } from '../feed.js';
 import { short } from '../figures.js';
 import { Choice, Field, Filters } from '../filters.js';
-import { jobStates, JobState, wordOf } from '../job-state.js';
+import { isEnd, jobStates, JobState, wordOf } from '../job-state.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';
 import { Ago, Command, Head } from '../parts.js';
 import { grouped, plain } from '../../reviewer/text.js';
 import { Link } from '../router.js';
+import { exampleCommand } from './commands.js';
 import type { Job, Me, Page } from '../types.js';
 
 /** Where no stream is to be had. */
@@ -45,7 +46,7 @@ export function Jobs({ query, me }: { readonly query: URLSearchParams; readonly 
         <Choice name="state" label="State" of={[['', 'all'], ...jobStates.map((one) => [one, wordOf(one)] as const)]} />
         <Choice name="assurance" label="Vouched for by" of={assurances} />
         <Choice name="since" label="Submitted" of={times} />
-        <Field name="search" label="Find" placeholder="0x… or a code" isSearch />
+        <Field name="search" label="Find" placeholder="id or code" isSearch />
         <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           <span aria-hidden="true" class={isLive ? 'dot live' : 'dot'} />
           {isPaused ? 'Paused: go on' : isLive ? 'Live: pause' : 'Pause'}
@@ -54,7 +55,7 @@ export function Jobs({ query, me }: { readonly query: URLSearchParams; readonly 
       <List
         of={jobs}
         label="jobs"
-        columns={['State', 'Job', 'Progress', 'Loss', 'Vouched for by', 'Attested', 'Submitted']}
+        columns={['State', 'Job', 'Progress', 'Loss', 'Vouched for by', 'Attested until', 'Submitted']}
         none={isFiltered ? 'No job is like this' : 'No jobs yet'}
         whenNone={<None isFiltered={isFiltered} role={me.role} />}
         at={['/jobs', query]}
@@ -71,6 +72,9 @@ const assurances = [
   ['tee+zk', 'both'],
   ['sampled', 'samples'],
 ] as const;
+const wordOfAssurance = (name: string): string =>
+  name === 'tee' ? 'a machine' : (assurances.find(([value]) => value === name)?.[1] ?? plain(name));
+
 const times = [
   ['', 'at any time'],
   ['day', 'within a day'],
@@ -92,7 +96,7 @@ function None({ isFiltered, role }: { readonly isFiltered: boolean; readonly rol
       <p>
         <Link to="/new">Plan one here</Link>, or try the smallest there is:
       </p>
-      <Command label="run an example" text="npx veritrain example run tables" />
+      <Command label="run an example" text={exampleCommand} />
     </>
   );
 }
@@ -116,12 +120,17 @@ function Row({ job }: { readonly job: Job }) {
             {share(job)}
           </span>
         ) : (
-          <code>{plain(job.code)}</code>
+          <>
+            <code>{plain(job.code)}</code>{' '}
+            <Link to={`/jobs/${job.id}`} label={`why job ${short(job.id)} is here, and what to do`}>
+              what to do
+            </Link>
+          </>
         )}
       </td>
       <td class="number">{progress === null || progress.loss === null ? '–' : progress.loss.toFixed(4)}</td>
-      <td>{job.assurance}</td>
-      <td>{job.attestedUntil === null ? '–' : `until ${job.attestedUntil.slice(11, 16)} UTC`}</td>
+      <td>{wordOfAssurance(job.assurance)}</td>
+      <td>{job.attestedUntil === null || isEnd(job.state) ? '–' : <Ago at={job.attestedUntil} />}</td>
       <td>
         <Ago at={job.createdAt} />
       </td>

@@ -31,12 +31,31 @@ export function Log({ query }: { readonly query: URLSearchParams }) {
         label="entries"
         columns={['State', 'What', 'About', 'Place', 'Brought', 'Proof']}
         none="Nothing yet"
-        whenNone={<p>Policies stand here from the first job under them on, bundles from delivery on.</p>}
+        whenNone={<None isLogging={state.data?.url !== null} isNarrowed={query.has('job')} />}
         at={['/log', query]}
         row={(one) => <Row key={one.id} of={one} />}
       />
     </>
   );
+}
+
+function None({ isLogging, isNarrowed }: { readonly isLogging: boolean; readonly isNarrowed: boolean }) {
+  if (!isLogging) {
+    return (
+      <p>
+        Whoever runs the control plane names a log in <code>VERITRAIN_LOG_URL</code>; its README tells what stands
+        beside.
+      </p>
+    );
+  }
+  if (isNarrowed) {
+    return (
+      <p>
+        <Link to="/log">Show all entries</Link>
+      </p>
+    );
+  }
+  return <p>Policies stand here from the first job under them on, bundles from delivery on.</p>;
 }
 
 function About({ of: { url, logs, witnesses, quorum, logged, waiting } }: { readonly of: LogState }) {

@@ -40,7 +40,7 @@ function sentence({ type, data }: Moment): string {
     case 'checkpoint':
       return `A checkpoint is kept after step ${grouped(Number(data['step']))}`;
     case 'renewed':
-      return `Attested again (${text('tier')}), until ${text('attestedUntil')}`;
+      return `The policy accepted new evidence: it counts until ${utcOf(text('attestedUntil'))}`;
     case 'escrow':
       return `The escrow is ${text('escrowState') || 'changed'}`;
     case 'delivery':

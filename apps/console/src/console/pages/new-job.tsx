@@ -17,7 +17,10 @@ const usualWish: DataWish = {
   ...{ kind: 'table', rows: 10_000, columns: 20, side: 28, context: 64, vocabulary: 256, outputs: 2 },
   ...{ target: 'class', epochs: 10, arch: '' },
 };
-const usualOrder: Order = { data: 'data.csv', assurance: 'tee', onLapse: false, reward: '1', provider: '' };
+const usualOrder: Order = {
+  ...{ data: 'data.csv', target: 'label', keys: '.veritrain/up/data-keys' },
+  ...{ assurance: 'tee', onLapse: false, reward: '1', provider: '' },
+};
 
 export function NewJob() {
   const [wish, setWish] = useDraft('veritrain job: data and model', usualWish);
@@ -36,7 +39,7 @@ export function NewJob() {
         <section aria-labelledby="step-data">
           <h2 id="step-data">1. Data and model</h2>
           {manifest === undefined ? (
-            <Wish wish={wish} onWish={setWish} data={order.data} onData={(data) => setOrder({ ...order, data })} />
+            <Wish wish={wish} onWish={setWish} order={order} onOrder={setOrder} />
           ) : (
             <p>
               Judged by <strong>{plain(manifest.name)}</strong>.{' '}
@@ -63,8 +66,9 @@ export function NewJob() {
       <section aria-labelledby="step-do">
         <h2 id="step-do">5. Do it</h2>
         <p class="note">
-          In this order, on your machine. The last one shows the terms, uploads what is encrypted, and signs with your
-          account; the job then appears under Jobs.
+          In this order, on your machine. Your key broker reads the data’s key from its folder, and releases it to
+          attested machines alone. The last one shows the terms, uploads what is encrypted, and signs with your account;
+          the job then appears under Jobs.
         </p>
         {commandsOf(wish, order, manifest !== undefined).map(({ label, text }) => (
           <div key={label}>
@@ -122,11 +126,11 @@ function checked(
 interface WishProps {
   readonly wish: DataWish;
   readonly onWish: (wish: DataWish) => void;
-  readonly data: string;
-  readonly onData: (data: string) => void;
+  readonly order: Order;
+  readonly onOrder: (order: Order) => void;
 }
 
-function Wish({ wish, onWish, data, onData }: WishProps) {
+function Wish({ wish, onWish, order, onOrder }: WishProps) {
   const number = (name: keyof DataWish, label: string, min = 1) => (
     <label>
       {label}
@@ -154,10 +158,7 @@ function Wish({ wish, onWish, data, onData }: WishProps) {
           <option value="text">text</option>
         </select>
       </label>
-      <label>
-        File or folder
-        <input value={data} maxLength={200} onInput={({ currentTarget: { value } }) => onData(value)} />
-      </label>
+      <Places isTable={wish.kind === 'table'} order={order} onOrder={onOrder} />
       {number('rows', wish.kind === 'text' ? 'Pieces of text' : 'Rows')}
       {wish.kind === 'table' && number('columns', 'Columns')}
       {wish.kind === 'pictures' && number('side', 'Pixels across', 4)}
@@ -191,6 +192,33 @@ function Wish({ wish, onWish, data, onData }: WishProps) {
       </label>
       {number('epochs', 'Passes over the data')}
     </div>
+  );
+}
+
+interface PlacesProps {
+  readonly isTable: boolean;
+  readonly order: Order;
+  readonly onOrder: (order: Order) => void;
+}
+
+/** On the machine of whoever runs the commands. */
+function Places({ isTable, order, onOrder }: PlacesProps) {
+  const field = (name: 'data' | 'target' | 'keys', label: string) => (
+    <label>
+      {label}
+      <input
+        value={order[name]}
+        maxLength={200}
+        onInput={({ currentTarget: { value } }) => onOrder({ ...order, [name]: value })}
+      />
+    </label>
+  );
+  return (
+    <>
+      {field('data', 'File or folder')}
+      {isTable && field('target', 'Column to predict')}
+      {field('keys', 'Your key broker’s data keys')}
+    </>
   );
 }
 
@@ -271,7 +299,10 @@ function Trust({ order, onOrder, check }: TrustProps) {
             />
             <span>
               <strong>{ways[way][0]}</strong>
-              <span class="note">{ways[way][1]}</span>
+              <span class="note">
+                {ways[way][1]}
+                {way !== 'tee' && !isProvable && ' Step proofs cannot cover this model.'}
+              </span>
             </span>
           </label>
         ))}

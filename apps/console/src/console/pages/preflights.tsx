@@ -16,7 +16,7 @@ export function PreflightsOf({ nodeId }: { readonly nodeId: string }) {
       <Shown of={preflights}>
         {([newest, ...earlier]) => (
           <>
-            {newest === undefined ? <p>Nothing yet. Run this on the machine.</p> : <Newest preflight={newest} />}
+            {newest === undefined ? <p>Nothing yet. Run this on the machine:</p> : <Newest preflight={newest} />}
             <Command label="look at the machine, and post it here" text={commandFor(nodeId)} />
             {earlier.length > 0 && <Earlier all={earlier} />}
           </>

@@ -142,11 +142,13 @@ function NewHook({ onMade }: { readonly onMade: (secret: string) => void }) {
 }
 
 export function WebhookPage({ id }: { readonly id: string }) {
+  const hooks = useLoad<readonly Webhook[]>('/v1/webhooks');
+  const url = hooks.data?.find((one) => one.id === id)?.url;
   const deliveries = useLoad<readonly Delivery[]>(`/v1/webhooks/${encodeURIComponent(id)}/deliveries`, 5000);
   return (
     <>
       <p class="crumbs">
-        <Link to="/webhooks">Webhooks</Link> / {plain(id)}
+        <Link to="/webhooks">Webhooks</Link> / <span class="wrap">{plain(url ?? id)}</span>
       </p>
       <Head title="What was sent">
         <Remove id={id} />
