@@ -81,7 +81,7 @@ function Attested({ evaluations, holds }: AttestedProps) {
                     {step === deliveredStep ? ', delivered' : ''}
                   </th>
                   {metrics.map(({ metric, figure }) => (
-                    <td key={metric}>{plain(figure)}</td>
+                    <td key={metric}>{plain(figureOf({ metric, figure }))}</td>
                   ))}
                 </tr>
               ))}
@@ -118,6 +118,8 @@ interface Figure {
   readonly figure: string;
 }
 
-/** The number that a person reads: `accuracy 95.00 %` is 95. */
-const numberOf = ({ metric, figure }: Figure): number =>
-  Number(/-?\d+(?:\.\d+)?/.exec(figure.replace(metric, ''))?.[0] ?? 0);
+/** Under its name: `accuracy 95.00 %` is `95.00 %`. */
+const figureOf = ({ metric, figure }: Figure): string => figure.replace(metric, '').trim();
+
+/** The number that a person reads: 95. */
+const numberOf = (one: Figure): number => Number(/-?\d+(?:\.\d+)?/.exec(figureOf(one))?.[0] ?? 0);

@@ -80,6 +80,6 @@ function thinned(points: readonly Point[], frame: Pick<Frame, 'x'> = frameOf(poi
 /** At most six signs, which is what the margin holds. */
 function figure(value: number): string {
   const most = Math.abs(value);
-  if (most >= 1e6 || (most > 0 && most < 0.001)) return value.toExponential(1);
+  if (most >= 1e6 || (most > 0 && most < 0.01)) return value.toExponential(1);
   return most >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
