@@ -41,8 +41,8 @@ it('names its one script and its one style, and allows nothing else', () => {
   expect(html).not.toMatch(/new Function\(|[^.\w]eval\(/);
 });
 
-it('stays below 252 kB gzipped', () => {
-  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(252_000);
+it('stays below 253 kB gzipped', () => {
+  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(253_000);
 });
 
 it('has no word in its sources that makes markup of text, keeps anything or asks the network', () => {
