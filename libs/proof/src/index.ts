@@ -13,6 +13,7 @@ export {
   verifyJobProof,
 } from './job-proof.js';
 export { choosePlan, explainPlan } from './plan-choice.js';
+export { proofCost } from './proof-cost.js';
 export { largestUnit, proofUnitOf, type ProofUnit } from './proof-unit.js';
 export { admitJob, openingContext, openingsOfJob, type JobOpenings } from './openings.js';
 export {

@@ -6,7 +6,7 @@ export const proofBundleBytesMax = 256 * 1024 * 1024;
 /** Segments that one proof bundle chains. */
 export const segmentsMax = 4096;
 /**
- * The longest proof that a settlement in one transaction has room for: mempools take 128 KiB, of which calldata around a
+ * The longest proof, or part of one, that a transaction of a settlement has room for: mempools take 128 KiB, of which calldata around a
  * proof takes up to 11,000 bytes (contracts/SPEC.md).
  */
 export const transactionProofBytesMax = 120_000;

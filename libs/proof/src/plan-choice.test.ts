@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { profileManifest, type ProfileParameters } from '#libs/step';
 import { smallProofs } from '#test/small-proof';
 import { transactionProofBytesMax } from './limits.js';
+import { splitProfiles } from '#attestation/records';
+import { isInTwoParts, profiles } from '#libs/zk/verifier';
 import { explainPlan } from './plan-choice.js';
 import { expectedProofBytes } from './proof-size.js';
 import { planOf } from './statement.js';
@@ -18,6 +20,7 @@ it.each([
   [16, 'fast16', 'chain26'],
   [64, 'fast64', 'chain64'],
   [128, 'large', 'steps128'],
+  [256, 'large', 'chain256'],
 ])('segments of %i steps: %s, and %s where the contract takes them', (superblock, usual, onChain) => {
   expect([chosen(superblock, false), chosen(superblock, true)]).toEqual([usual, onChain]);
 });
@@ -34,7 +37,10 @@ it('says why', () => {
     explainPlan(mnist(superblock), name, 'joint', onChain).why;
   expect(why(16, true)).toMatch(/about 11\d,\d{3} bytes: .* fits one transaction \(120,000\)/);
   expect(why(64, true)).toMatch(/about 10\d,\d{3} bytes: .* chain64, .* fits one transaction/);
-  const wide = mnist(2, { dims: [784, 2048, 1024, 10], e: 8 });
+  expect(why(256, true)).toMatch(
+    /about 13\d,\d{3} bytes: .* chain256 whose proof fits two transactions \(120,000 in each\)/,
+  );
+  const wide = mnist(2, { dims: [784, 4096, 2048, 10], e: 8 });
   expect(explainPlan(wide, 'auto', 'joint', true).why).toMatch(/the first of .* large .*; no contract verifies/);
   expect(why(16, false)).toMatch(/segments of 16 steps: the first of small, fast16/);
   expect(why(16, true, 'fast16')).toBe('asked for by name');
@@ -53,4 +59,8 @@ it('expects the length that proofs have', () => {
   }
   // As measured (contracts/snapshots/zk-gas.json): sixteen steps leave room for the rest of a settlement.
   expect(expectedProofBytes(explainPlan(mnist(16), 'chain26', 'joint').plan)).toBeLessThan(transactionProofBytesMax);
+});
+
+it('has two transactions for the profiles whose duties the verifier in two transactions meets, and for no other', () => {
+  expect([...profiles.values()].filter(isInTwoParts).map(({ name }) => name)).toEqual(splitProfiles);
 });

@@ -1,9 +1,9 @@
 /** Which named profile proves a manifest, and why: the first that reaches 100 bits, in the order that suits what it is for. */
 import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
-import { derivePlan, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
+import { derivePlan, isInTwoParts, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
 import { transactionProofBytesMax } from './limits.js';
-import { expectedProofBytes } from './proof-size.js';
+import { expectedPartBytes, expectedProofBytes } from './proof-size.js';
 
 /**
  * Profiles for short segments give short proofs, those for long segments prove more samples per second; `small` does
@@ -14,8 +14,8 @@ const preference = [
   { stepsMax: 32, names: ['small', 'fast16', 'chain16', 'fast64', 'large'] },
   { stepsMax: Infinity, names: ['small', 'fast64', 'fast16', 'chain16', 'large'] },
 ];
-/** Where a contract is to take each proof in one transaction: digests are cut, and levels added, last. */
-const forTransaction = ['chain1', 'chain16', 'chain26', 'chain64', 'steps128'];
+/** Where a contract is to take each proof: digests are cut, levels added, and transactions, last. */
+const forContract = ['chain1', 'chain16', 'chain26', 'chain64', 'steps128', 'chain256'];
 
 interface PlanChoice {
   readonly plan: Plan;
@@ -25,7 +25,7 @@ interface PlanChoice {
 
 /**
  * @param name    a profile, or `auto`
- * @param onChain whether a contract is to take each proof; where none fits one transaction it goes there in pieces
+ * @param onChain whether a contract is to take each proof; where none fits a transaction, or two, it goes there in pieces
  * @throws Rejection STEP_EXTENSION; STEP_PLAN when the manifest cannot be proved with 100 bits
  */
 export function explainPlan(manifest: Manifest, name: string, variant: Variant, onChain = false): PlanChoice {
@@ -35,15 +35,16 @@ export function explainPlan(manifest: Manifest, name: string, variant: Variant, 
   const { plan, refusal } = firstOf(manifest, row.names, variant);
   const usual = plan && { plan, why: `for segments of ${T} steps: the first of ${row.names.join(', ')} with 100 bits` };
   if (onChain) {
-    const { plan: fitting } = firstOf(manifest, forTransaction, variant, transactionProofBytesMax);
+    const { plan: fitting } = firstOf(manifest, forContract, variant, transactionProofBytesMax);
     const most = transactionProofBytesMax.toLocaleString('en');
     if (fitting) {
       const bytes = expectedProofBytes(fitting).toLocaleString('en');
-      const why = `about ${bytes} bytes: the first of ${forTransaction.join(', ')} whose proof fits one transaction (${most})`;
+      const room = isInTwoParts(fitting.profile) ? `two transactions (${most} in each)` : `one transaction (${most})`;
+      const why = `about ${bytes} bytes: the first of ${forContract.join(', ')} whose proof fits ${room}`;
       return { plan: fitting, why };
     }
     if (usual) {
-      const inPieces = `no proof of it fits one transaction (${most}), it goes in pieces`;
+      const inPieces = `no proof of it fits one transaction (${most}) or two, it goes in pieces`;
       const end = usual.plan.profile.oodPoints === 1 ? inPieces : 'no contract verifies a proof of two points';
       return { ...usual, why: `${usual.why}; ${end}` };
     }
@@ -67,7 +68,7 @@ function firstOf(
   for (const name of names) {
     try {
       const plan = derivePlan(manifest, profileNamed(name), variant);
-      if (expectedProofBytes(plan) <= bytesMax) return { plan };
+      if (expectedPartBytes(plan) <= bytesMax) return { plan };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       refusal = error;

@@ -1,10 +1,10 @@
 /**
- * What one proof of a plan costs its prover and, in one transaction, whoever sends it to the contract. Models that met
+ * What one proof of a plan costs its prover and whoever sends it to the contract. Models that met
  * measured proofs of 784-64-10 (proof-cost.test.ts): figures to decide by, not promises.
  */
-import { levelsOf, type Plan } from '#libs/zk/verifier';
+import { isInTwoParts, levelsOf, type Plan } from '#libs/zk/verifier';
 import { transactionProofBytesMax } from './limits.js';
-import { expectedProofBytes } from './proof-size.js';
+import { expectedPartBytes, expectedProofBytes } from './proof-size.js';
 
 interface ProofCost {
   readonly proofBytes: number;
@@ -12,7 +12,8 @@ interface ProofCost {
   readonly cpuSeconds: number;
   /** Most linear memory of the prover. */
   readonly memoryBytes: number;
-  /** Absent where the proof fits no transaction, or no contract verifies the plan. */
+  /** That discharge a duty with it; `gas` is that of all. Absent where no contract takes the proof. */
+  readonly transactions?: number;
   readonly gas?: number;
 }
 
@@ -30,16 +31,16 @@ const gas = { fixed: 1_040_000, perByte: 39.4, perSymbol: 240, perLevel: 1_080_0
 
 export function proofCost(plan: Plan): ProofCost {
   const proofBytes = expectedProofBytes(plan);
-  const isOnChain = proofBytes <= transactionProofBytesMax && isOnChainProfile(plan);
+  const isOnChain = expectedPartBytes(plan) <= transactionProofBytesMax && isOnChainProfile(plan);
   return {
     ...{ proofBytes, cpuSeconds: cpuSecondsOf(plan), memoryBytes: memoryOf(plan) },
-    ...(isOnChain && { gas: gasOf(plan, proofBytes) }),
+    ...(isOnChain && { transactions: isInTwoParts(plan.profile) ? 3 : 1, gas: gasOf(plan, proofBytes) }),
   };
 }
 
-/** The contract's floor has profiles of one point with one level, and of two levels (contracts/src/verifiers/zk/ZkFloor.sol). */
+/** The contracts' floor has profiles of one point with one level, and of two and three (contracts/src/verifiers/zk/ZkFloor.sol). */
 function isOnChainProfile({ profile: { oodPoints, deeper } }: Plan): boolean {
-  return deeper ? deeper.length === 1 : oodPoints === 1;
+  return deeper !== undefined || oodPoints === 1;
 }
 
 const treesOf = ({ trees }: Plan): readonly { readonly rows: number; readonly hasAux: boolean }[] =>

@@ -1,5 +1,5 @@
 /** How long a proof of a plan is, from its parts in order (libs/zk/SPEC.md §10), and what one transaction carries. */
-import { levelsOf, type Level, type Plan } from '#libs/zk/verifier';
+import { isInTwoParts, levelsOf, type Level, type Plan } from '#libs/zk/verifier';
 
 const [element, word, nonce, digest] = [16, 8, 8, 32];
 /** Base elements that every opened leaf of S ends in. */
@@ -32,19 +32,25 @@ export function expectedProofBytes({ profile, variant, messages, trees, rowVars 
   );
 }
 
-function levelBytes(
-  { rows, rowVars, columnVars, logBlowup, queries, points, ...level }: Level,
-  digestBytes: number,
-): number {
+/** Of the longest part that a transaction carries: in two parts, rows stand in the first where the second has their leaves. */
+export function expectedPartBytes(plan: Plan): number {
+  const { profile } = plan;
+  const whole = expectedProofBytes(plan);
+  if (!isInTwoParts(profile)) return whole;
+  const moved = levelsOf(profile).map((level) => openingBytes(level, profile.digestBytes) - element * level.queries);
+  return Math.round(moved.reduce((sum, bytes) => sum - bytes, whole));
+}
+
+function levelBytes(level: Level, digestBytes: number): number {
+  const { rowVars, points, grind, grindFold } = level;
+  const opening = openingBytes(level, digestBytes);
+  return digest + points * element + rowVars * round(grindFold) + nonceOf(grind) + opening;
+}
+
+/** Leaves and siblings. */
+function openingBytes({ rows, columnVars, logBlowup, queries }: Level, digestBytes: number): number {
   const depth = columnVars + logBlowup;
-  return (
-    digest +
-    points * element +
-    rowVars * round(level.grindFold) +
-    nonceOf(level.grind) +
-    distinct(queries, depth) * element * rows +
-    siblings(queries, depth) * digestBytes
-  );
+  return distinct(queries, depth) * element * rows + siblings(queries, depth) * digestBytes;
 }
 
 const nonceOf = (grind: number): number => (grind > 0 ? nonce : 0);

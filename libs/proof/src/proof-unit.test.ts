@@ -23,8 +23,14 @@ const unit = (steps: number, limits: Partial<UnitLimits> = {}, parameters: Parti
 describe('the largest unit', () => {
   it.each<[string, number, Partial<UnitLimits>, ReturnType<typeof unit>]>([
     ['of a job of sixty-four steps', 64, {}, [64, 'steps128', 1]],
-    ['of a job of ten epochs', 9370, {}, [64, 'steps128', 147]],
-    ['where the witness needs no tree of its own', 9370, { variant: 'joint' }, [128, 'steps128', 74]],
+    ['of a job of ten epochs', 9370, {}, [256, 'chain256', 37]],
+    ['where a prover has 3 GiB', 9370, { memoryBytes: 3072 * MiB }, [128, 'chain256', 74]],
+    [
+      'and the witness needs no tree of its own',
+      9370,
+      { memoryBytes: 3072 * MiB, variant: 'joint' },
+      [128, 'steps128', 74],
+    ],
     ['where a prover has 2 GiB', 64, { memoryBytes: 2048 * MiB }, [32, 'chain64', 2]],
     ['where it has 700 MiB', 64, { memoryBytes: 700 * MiB }, [8, 'chain26', 8]],
     ['where the data set is small', 64, { records: 1024 }, [16, 'chain64', 4]],

@@ -1,11 +1,11 @@
-/** The largest segment that one proof covers and one transaction carries to the contract, for a job and a machine. */
+/** The largest segment that one proof covers and the contract takes, for a job and a machine. */
 import { Rejection } from '#attestation/base';
 import { provability, type Manifest } from '#libs/step';
 import { planOf } from './statement.js';
 import { explainPlan } from './plan-choice.js';
 import { proofCost } from './proof-cost.js';
 
-/** What the proofs of a whole job cost where a contract checks each in a transaction of its own. */
+/** What the proofs of a whole job cost where a contract checks each. */
 export interface ProofUnit {
   /** That one proof covers: the manifest's superblock. */
   readonly steps: number;
@@ -13,8 +13,9 @@ export interface ProofUnit {
   readonly proofs: number;
   /** Expected bytes of one. */
   readonly proofBytes: number;
+  /** That discharge them: one for each, or two for each and one for its discharge. */
   readonly transactions: number;
-  /** Expected, of all transactions; null where a proof fits none or the contract verifies no such plan. */
+  /** Expected, of all transactions; null where the contract takes no such proof. */
   readonly gas: number | null;
   /** Expected, of one core, for all proofs. */
   readonly cpuSeconds: number;
@@ -30,10 +31,11 @@ interface Proving {
 /** @param proofs how many segments are proved; all of them where absent. @throws Rejection STEP_PLAN */
 export function proofUnitOf(manifest: Manifest, { profile, variant }: Proving, proofs?: number): ProofUnit {
   const plan = planOf({ manifest, profile, variant });
-  const { proofBytes, gas, cpuSeconds, memoryBytes } = proofCost(plan);
+  const { proofBytes, gas, transactions = 1, cpuSeconds, memoryBytes } = proofCost(plan);
   const count = proofs ?? Math.ceil(manifest.steps / manifest.superblock);
   return {
-    ...{ steps: manifest.superblock, profile, proofs: count, proofBytes, transactions: count, memoryBytes },
+    ...{ steps: manifest.superblock, profile, proofs: count, proofBytes, memoryBytes },
+    transactions: count * transactions,
     ...{ gas: gas === undefined ? null : count * gas, cpuSeconds: count * cpuSeconds },
   };
 }
@@ -66,7 +68,7 @@ export function largestUnit(manifest: Manifest, { memoryBytes, records, variant 
   }
   if (best !== undefined) return best;
   throw new Rejection('STEP_UNIT', {
-    expected: 'a segment whose proof fits one transaction and the prover',
+    expected: 'a segment whose proof fits its transactions and the prover',
     got: `none with ${memoryBytes} bytes of memory and ${records} records`,
     rule: 'libs/proof/SPEC.md §5',
     action: 'give the prover more memory, or take a smaller net or batch',

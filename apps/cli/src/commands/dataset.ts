@@ -56,6 +56,7 @@ export function addDatasetCommands(program: Command): void {
       '--provable',
       'for fxt/1: commit in the form that step proofs open; takes about half a second for every 10,000 records',
     )
+    .option('--proof-profile <name>', 'with --provable: profile of the proofs; else the first that the contract takes')
     .option('--groth16', 'for fxt/1: commit besides in the form that Groth16 proofs open; small models alone')
     .option('--records-max <n>', 'for fxt/1: seal at most so many records, taken after the shuffle', wholeNumber)
     .option('--json', 'print one JSON document; progress is one document a line on standard error');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { dutySelectorOf, encodeJobSpec, escrowIdOf, JobMode, termsJson, type Terms } from '#attestation/records';
+import { planOf } from '#libs/proof';
 import { chainId, contract, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import { readOffer } from './offered-job.js';
 
@@ -14,20 +15,26 @@ const fair: Partial<Terms> = { mode: JobMode.full, dutySelectors: [dutySelectorO
 const settings = {
   chain: { deployment: { chainId, settlement: to0x(contract) } },
   escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 60, answerMinWei: 10n },
+  memoryMiB: 4096,
 } as Parameters<typeof readOffer>[1];
 
 /** @param plan that spec and terms name; absent: that of the manifest */
-async function offer(change: Partial<Terms>, plan?: Uint8Array, assurance: 'tee' | 'zk' = 'zk') {
+async function offer(
+  change: Partial<Terms>,
+  plan?: Uint8Array,
+  assurance: 'tee' | 'zk' = 'zk',
+  { profile = 'fast16', of = settings } = {},
+) {
   const own = { manifest, dataset, segmentSteps: 4, spec: { assurance } } as const;
-  const { spec: right } = await tinyJob(own);
-  const proving = { ...right.proving!, ...(plan && { planDigest: plan }) };
+  const planDigest = plan ?? planOf({ manifest, profile, variant: 'separate' }).digest;
+  const proving = { profile, variant: 'separate', planDigest } as const;
   const made = await tinyJob({ ...own, spec: { ...own.spec, proving }, terms: { ...fair, ...change } });
   const assigned = {
     ...{ jobId: to0x(made.jobId), escrowId: to0x(escrowIdOf(made.terms)), brokerUrl: 'http://127.0.0.1:9' },
     ...{ spec: Buffer.from(encodeJobSpec(made.spec)).toString('base64'), terms: termsJson(made.terms), policy: '' },
     ...{ datasetManifest: {}, resume: null },
   };
-  return readOffer(assigned as Parameters<typeof readOffer>[0], settings);
+  return readOffer(assigned as Parameters<typeof readOffer>[0], of);
 }
 
 describe('Z-H2 a prover', () => {
@@ -51,5 +58,27 @@ describe('Z-H2 a prover', () => {
     const sealed = { mode: JobMode.tee, bond: 20n, bondFee: 10n };
     expect((await offer(sealed, undefined, 'tee')).terms.bond).toBe(20n);
     await expect(offer({ ...sealed, bondFee: 11n }, undefined, 'tee')).rejects.toMatchObject({ code: 'TERMS_BOND' });
+  });
+});
+
+describe('a prover of proofs in two transactions', () => {
+  const profile = 'chain256';
+  const selector = dutySelectorOf({ scheme: 'fxt-zk/1', proving: { profile } as never });
+  const verifier = { address: `0x${'11'.repeat(20)}`, codeHash: `0x${'22'.repeat(32)}` };
+  const deployment = { ...settings.chain.deployment, extensions: { zkSplitVerifier: verifier } };
+  const of = { ...settings, chain: { ...settings.chain, deployment } };
+  const take = (own: typeof settings, dutySelectors = [selector]) =>
+    offer({ dutySelectors }, undefined, 'zk', { profile, of: own });
+
+  it('takes the job where contracts and memory are enough', async () => {
+    expect((await take(of)).spec.proving!.profile).toBe(profile);
+  });
+
+  it.each<[string, string, Partial<Terms['dutySelectors']> | undefined, typeof settings]>([
+    ['terms that the verifier of whole proofs meets', 'PROVER_JOB', fair.dutySelectors, of],
+    ['contracts without such a verifier', 'PROVER_JOB', undefined, settings],
+    ['more memory than it may use', 'PROVER_JOB', undefined, { ...of, memoryMiB: 1024 }],
+  ])('refuses %s', async (_what, code, selectors, own) => {
+    await expect(take(own, (selectors ?? [selector]) as Uint8Array[])).rejects.toMatchObject({ code });
   });
 });

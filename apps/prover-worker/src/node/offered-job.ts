@@ -28,11 +28,12 @@ import {
   type CipherStore,
   type ProverRelease,
 } from '#libs/node';
-import { groth16Admission, planOf } from '#libs/proof';
+import { groth16Admission, planOf, proofCost } from '#libs/proof';
 import { openDataKey, openShard } from '#libs/sealing';
+import type { Deployment } from '#libs/settlement';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
 import type { AssignedJob } from '#libs/wire';
-import { groth16SchemeId } from '#libs/zk/verifier';
+import { groth16SchemeId, isInTwoParts, type Plan } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openKeyFolder } from '../proving/key-folder.js';
 import type { ProverSettings } from './settings.js';
@@ -57,7 +58,7 @@ export interface EntrustedJob extends OfferedJob {
  */
 export function readOffer(
   job: AssignedJob,
-  { chain, groth16Keys, escrow }: Pick<ProverSettings, 'chain' | 'groth16Keys' | 'escrow'>,
+  { chain, groth16Keys, escrow, memoryMiB }: Pick<ProverSettings, 'chain' | 'groth16Keys' | 'escrow' | 'memoryMiB'>,
 ): OfferedJob {
   const specBytes = new Uint8Array(Buffer.from(job.spec, 'base64'));
   const spec = parseJobSpec(specBytes);
@@ -84,16 +85,26 @@ export function readOffer(
     throw refused(`terms that proofs in scheme ${spec.scheme} meet`, `${terms.dutySelectors.length} other selectors`);
   }
   // The plan of a Groth16 key is what its folder was checked against.
-  const plan = isGroth16 ? spec.proving!.planDigest : planDigestOf(spec);
+  const plan = isGroth16 ? spec.proving!.planDigest : provablePlan(spec, chain.deployment, memoryMiB).digest;
   const { proofSeconds: benchSeconds, answerMinWei: answerMin } = escrow;
   termsFit(spec, terms, { plan, greatest: greatestWindows(escrow), benchSeconds, answerMin });
   return { jobId: job.jobId, spec, specBytes, terms, job };
 }
 
-/** As the manifest and the named profile lead to it. */
-function planDigestOf({ manifest, proving }: JobSpec): Uint8Array {
+/**
+ * As the manifest and the named profile lead to it. Whoever cannot prove under it, or discharge, must not stake.
+ *
+ * @throws Rejection PROVER_JOB
+ */
+function provablePlan({ manifest, proving }: JobSpec, { extensions }: Deployment, memoryMiB: number): Plan {
   const { profile, variant } = proving!;
-  return planOf({ manifest: parseManifestText(manifest), profile, variant }).digest;
+  const plan = planOf({ manifest: parseManifestText(manifest), profile, variant });
+  if (isInTwoParts(plan.profile) && extensions?.zkSplitVerifier === undefined) {
+    throw refused('a set of contracts that takes proofs in two transactions', 'one without');
+  }
+  const needed = Math.ceil(proofCost(plan).memoryBytes / 2 ** 20);
+  if (needed > memoryMiB) throw refused(`proofs for ${memoryMiB} MiB of memory`, `${needed} MiB under ${profile}`);
+  return plan;
 }
 
 /** Before a node accepts a whole job with its stake. @throws Rejection PROVER_JOB */

@@ -23,6 +23,8 @@ export interface SealRequest {
   readonly key: string;
   /** Commits in the form that step proofs open: for jobs that are proved, sampled, challenged or of high value. */
   readonly provable?: boolean | undefined;
+  /** Profile of these proofs; absent: the first whose proofs the contract takes. */
+  readonly proofProfile?: string | undefined;
   /** Commits besides in the form that Groth16 opens: for jobs on small models whose proofs a contract checks. */
   readonly groth16?: boolean | undefined;
   readonly recordsMax?: number | undefined;
@@ -49,12 +51,12 @@ export async function sealFiles(request: SealRequest, watch: Watch = {}): Promis
 async function sealRecords(
   m: Manifest,
   source: IdxRecords,
-  { out, key, provable, groth16, recordsMax = Infinity }: SealRequest,
+  { out, key, provable, proofProfile = 'auto', groth16, recordsMax = Infinity }: SealRequest,
   watch: Watch,
 ): Promise<DatasetManifest> {
   const unit = m.batch * m.superblock;
   const used = orderSize(m, Math.min(source.count, recordsMax)).superblocks * unit;
-  const provingProfile = provable === true ? explainPlan(m, 'auto', 'separate', true).plan.profile.name : null;
+  const provingProfile = provable === true ? explainPlan(m, proofProfile, 'separate', true).plan.profile.name : null;
   const options = { provingProfile, groth16: groth16 === true };
   const journal = openJournal(out, key, JSON.stringify([toHex(manifestDigest(m)), options, used, source.fingerprint]));
   const committer = datasetCommitter(m, journal.dataKey, options);

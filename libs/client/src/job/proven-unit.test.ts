@@ -7,6 +7,9 @@ import { provenUnit } from './proven-unit.js';
 const seed = `0x${'5a'.repeat(32)}`;
 const manifest = (superblock: number, steps = 64) =>
   profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, seed, superblock });
+/** A set of contracts as it is deployed now. */
+const verifier = { address: `0x${'11'.repeat(20)}`, codeHash: seed };
+const now = { extensions: { zkProofHead: verifier, zkSplitVerifier: verifier } };
 const inScheme = (profile: string, scheme: 'fxt-zk/1' | 'fxt-groth16/1' = 'fxt-zk/1') => ({
   ...{ scheme, proving: { profile, variant: 'separate', planDigest: new Uint8Array(32) } as const },
 });
@@ -18,19 +21,19 @@ it.each<[string, ProvingRequest, number | null]>([
   ['all of a job of high value', { assurance: 'tee+zk' }, 4],
   ['those that are drawn of a sampled one', { assurance: 'sampled' }, 3],
 ])('tells of %s', (_name, request, proofs) => {
-  const unit = provenUnit(manifest(16), inScheme('chain64'), request, 3);
+  const unit = provenUnit(manifest(16), inScheme('chain64'), request, 3, now);
   expect(unit?.proofs ?? null).toBe(proofs);
   if (unit !== null) expect(unit.gas! / unit.transactions).toBeGreaterThan(6e6);
 });
 
 it('tells of no more proofs than there are segments', () => {
-  expect(provenUnit(manifest(16), inScheme('chain64'), { assurance: 'sampled' }, 32)!.proofs).toBe(4);
+  expect(provenUnit(manifest(16), inScheme('chain64'), { assurance: 'sampled' }, 32, now)!.proofs).toBe(4);
 });
 
 it('says nothing of Groth16, and of data with plain hashes', () => {
   const asked = { assurance: 'zk' } as const;
-  expect(provenUnit(manifest(1), inScheme('groth16', 'fxt-groth16/1'), asked, 1)).toBeNull();
-  expect(provenUnit(manifest(1), { scheme: 'state-keccak', proving: null }, asked, 1)).toBeNull();
+  expect(provenUnit(manifest(1), inScheme('groth16', 'fxt-groth16/1'), asked, 1, now)).toBeNull();
+  expect(provenUnit(manifest(1), { scheme: 'state-keccak', proving: null }, asked, 1, now)).toBeNull();
 });
 
 it('refuses proofs that no transaction carries', () => {
@@ -39,8 +42,17 @@ it('refuses proofs that no transaction carries', () => {
     [64, 'chain64'],
     [16, 'large'],
   ] as const) {
-    expect(() => provenUnit(manifest(superblock), inScheme(profile), { assurance: 'zk' }, 1)).toThrow(
+    expect(() => provenUnit(manifest(superblock), inScheme(profile), { assurance: 'zk' }, 1, now)).toThrow(
       expect.objectContaining({ code: 'JOB_PROOF_TRANSACTION' }),
     );
+  }
+});
+
+it('of proofs in two transactions counts both, and the discharge, and refuses them to a set of contracts that takes none', () => {
+  const ask = (set: Parameters<typeof provenUnit>[4]) =>
+    provenUnit({ ...manifest(256), steps: 9370 }, inScheme('chain256'), { assurance: 'zk' }, 1, set);
+  expect(ask(now)).toMatchObject({ steps: 256, profile: 'chain256', proofs: 37, transactions: 111 });
+  for (const set of [{}, { extensions: {} }]) {
+    expect(() => ask(set)).toThrow(expect.objectContaining({ code: 'JOB_PROOF_VERIFIER', family: 'configuration' }));
   }
 });

@@ -103,7 +103,7 @@ export async function submitJob(
   checkStateSize(manifest, { parallel: request.parallel, proving: proving.proving });
   const policy = readPolicy(profile.policy);
   const { onLapse = 'tee', samples = defaultSamples } = request;
-  const unit = provenUnit(manifest, proving, request, samples);
+  const unit = provenUnit(manifest, proving, request, samples, profile.chain.deployment);
   if (unit !== null) watch.onProofs?.(unit);
   await uploadDataset(request.dataset, dataset, api, watch);
   const startBytes = readStart(request.manifest, manifest);
