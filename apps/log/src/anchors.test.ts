@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HDNodeWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fromHex, toHex, utf8 } from '#attestation/base';
-import { cosign, leafHash, noteKeyText, parseCheckpoint, parseTrustPolicy, treeRoot } from '#attestation/log';
+import { fromHex, toHex } from '#attestation/base';
 import type { LogService } from '#libs/log';
 import { anchorOrigin, connect, deployLogAnchors, readLogAnchors, startAnvil, testMnemonic } from '#libs/settlement';
-import { logKeyOf } from '#test/log-keys';
+import { seenLogOf } from '#test/log-keys';
 import { releaseEntry } from '#test/log-processes';
 import { layOutLog } from '#test/log-site';
 import { Anchors } from './anchors.js';
@@ -17,14 +16,9 @@ import { createLogApp } from './app.js';
 import { LOG } from './parts.js';
 import { loadSettings } from './settings.js';
 
-const log = logKeyOf('log.example/anchored/2026');
-const witness = logKeyOf('witness.example/w', 'witness');
-const policy = parseTrustPolicy(`log ${noteKeyText(log.key)}\nwitness w ${noteKeyText(witness.key)}\nquorum w\n`);
-const leaves = Array.from({ length: 8 }, (_, at) => leafHash(utf8(`entry ${at}`)));
-const rootOf = (size: number): Uint8Array => treeRoot(leaves.slice(0, size));
-const note = (size: number): string => log.note(size, rootOf(size));
-const seenNote = (size: number): string =>
-  note(size) + cosign(parseCheckpoint(note(size)), witness.key, Math.floor(Date.now() / 1000), witness.sign);
+const { name, note, policy, rootOf, seen } = seenLogOf('log.example/anchored/2026');
+/** No other replica asks for it. */
+const lease = { during: async (work: () => Promise<void>) => work().then(() => true) };
 
 let anvil: Awaited<ReturnType<typeof startAnvil>>;
 let provider: ReturnType<typeof connect>;
@@ -41,20 +35,26 @@ afterAll(async () => {
 });
 
 const onChain = async (of = contract): Promise<(readonly [number, string])[]> => {
-  const origin = anchorOrigin(log.key.name);
+  const origin = anchorOrigin(name);
   const all = await readLogAnchors(provider, of, { origin, sender: wallet.address });
   return all.map(({ size, root }) => [size, toHex(root)] as const);
 };
 const anchored = (...sizes: readonly number[]) => sizes.map((size) => [size, toHex(rootOf(size))]);
 
-function startedWith(everySeconds: number, served: () => string, to = contract) {
+function startedWith(everySeconds: number, served: () => string, to = contract, feeMaxWei?: bigint) {
   const failures: string[] = [];
+  const reasons: string[] = [];
+  const onFailure = (code: string, why: string): void => {
+    failures.push(code);
+    reasons.push(why);
+  };
+  const account = { secret: fromHex(wallet.privateKey), feeMaxWei };
   const anchors = new Anchors(
-    { rpcUrl: anvil.url, chainId: anvil.chainId, contract: to, secret: fromHex(wallet.privateKey), everySeconds },
-    { log: { checkpoint: () => Promise.resolve(served()) }, policy, onFailure: (code) => void failures.push(code) },
+    { rpcUrl: anvil.url, chainId: anvil.chainId, contract: to, everySeconds, ...account },
+    { log: { checkpoint: () => Promise.resolve(served()) }, policy, lease, onFailure },
   );
   anchors.start();
-  return { anchors, failures };
+  return { anchors, failures, reasons };
 }
 
 describe('a log that anchors', () => {
@@ -64,9 +64,9 @@ describe('a log that anchors', () => {
     await sleep(500);
     // Nobody saw it yet.
     expect(await onChain()).toEqual([]);
-    served = seenNote(3);
+    served = seen(3);
     await expect.poll(() => onChain(), { timeout: 10_000 }).toEqual(anchored(3));
-    served = seenNote(5);
+    served = seen(5);
     await expect.poll(() => onChain(), { timeout: 10_000 }).toEqual(anchored(3, 5));
     await sleep(3000);
     expect(await onChain()).toEqual(anchored(3, 5));
@@ -75,14 +75,14 @@ describe('a log that anchors', () => {
   }, 60_000);
 
   it('started anew, or a second replica, writes nothing before the interval is over', async () => {
-    const { anchors } = startedWith(3600, () => seenNote(8));
+    const { anchors } = startedWith(3600, () => seen(8));
     await sleep(500);
     await anchors.stop();
     expect(await onChain()).toEqual(anchored(3, 5));
   }, 60_000);
 
   it('tells where the chain has more than the log shows, and goes on', async () => {
-    const { anchors, failures } = startedWith(1, () => seenNote(4));
+    const { anchors, failures } = startedWith(1, () => seen(4));
     await expect.poll(() => failures.length, { timeout: 10_000 }).toBeGreaterThan(1);
     await anchors.stop();
     expect([...new Set(failures)]).toEqual(['ANCHOR_ORDER']);
@@ -91,7 +91,7 @@ describe('a log that anchors', () => {
   it('ends at once though its transaction is never mined', async () => {
     const own = await deployLogAnchors(wallet.connect(provider));
     await provider.send('evm_setAutomine', [false]);
-    const { anchors, failures } = startedWith(1, () => seenNote(3), own);
+    const { anchors, failures } = startedWith(1, () => seen(3), own);
     const pending = async () => Number(await provider.send('eth_getBlockTransactionCountByNumber', ['pending']));
     await expect.poll(pending, { timeout: 10_000 }).toBe(1);
     const began = performance.now();
@@ -103,9 +103,43 @@ describe('a log that anchors', () => {
     expect(await onChain(own)).toEqual(anchored(3));
   }, 60_000);
 
+  it('waits for a cheaper block than its cap allows, says so, and pays no more than that', async () => {
+    const own = await deployLogAnchors(wallet.connect(provider));
+    const baseFee = async (wei: number): Promise<void> => {
+      await provider.send('anvil_setNextBlockBaseFeePerGas', [`0x${wei.toString(16)}`]);
+      await provider.send('evm_mine', []);
+    };
+    await baseFee(1e12);
+    const most = 10n ** 15n;
+    const { anchors, failures, reasons } = startedWith(1, () => seen(3), own, most);
+    await expect.poll(() => failures, { timeout: 10_000 }).toContain('CHAIN_FEES');
+    expect(reasons[0]).toMatch(/expected an anchor for 1000000000000000 wei or less, got \d+ wei as blocks are now/);
+    expect(reasons[0]).toMatch(/looks again in 0\.\d+ s$/);
+    expect(await onChain(own)).toEqual([]);
+    const before = await provider.getBalance(wallet.address);
+    await baseFee(1e9);
+    await expect.poll(() => onChain(own), { timeout: 10_000 }).toEqual(anchored(3));
+    await anchors.stop();
+    expect([...new Set(failures)]).toEqual(['CHAIN_FEES']);
+    expect(before - (await provider.getBalance(wallet.address))).toBeLessThanOrEqual(most);
+  }, 60_000);
+
+  it('sends nothing while a transaction of its account waits for a block', async () => {
+    const own = await deployLogAnchors(wallet.connect(provider));
+    await provider.send('evm_setAutomine', [false]);
+    await wallet.connect(provider).sendTransaction({ to: wallet.address });
+    const { anchors, failures } = startedWith(1, () => seen(3), own);
+    await expect.poll(() => failures.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    expect([...new Set(failures)]).toEqual(['CHAIN_NONCE']);
+    await provider.send('evm_setAutomine', [true]);
+    await provider.send('evm_mine', []);
+    await expect.poll(() => onChain(own), { timeout: 10_000 }).toEqual(anchored(3));
+    await anchors.stop();
+  }, 60_000);
+
   it('is told so by its settings', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'veritrain-log-anchors-'));
-    const { logConfig } = layOutLog({ folder, origin: log.key.name, witnessPort: 1, quorum: 'none' });
+    const { logConfig } = layOutLog({ folder, origin: name, witnessPort: 1, quorum: 'none' });
     writeFileSync(join(folder, 'account.test-key'), wallet.privateKey);
     const own = await deployLogAnchors(wallet.connect(provider));
     const anchors = {
@@ -114,6 +148,7 @@ describe('a log that anchors', () => {
       contract: own,
       key: 'account.test-key',
       everySeconds: 60,
+      feeMaxWei: '1000000000000000',
     };
     writeFileSync(logConfig, JSON.stringify({ ...JSON.parse(readFileSync(logConfig, 'utf8')), anchors }));
     const app = await createLogApp(loadSettings(logConfig));

@@ -1,20 +1,22 @@
 /**
- * Checkpoints on chain, once an interval: the newest that a quorum of the witnesses saw, by whichever replica looks first.
- * What the chain has decides, so that a start anew or another replica anchors nothing too early.
+ * Checkpoints on chain, once an interval: the newest that a quorum of the witnesses saw, by whichever replica has the lease.
+ * What the chain has decides, so that a start anew or another replica anchors nothing too early; and one that slept with its
+ * lease over finds the nonce taken that it read before it asked.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Wallet } from 'ethers';
 import { CodedError, to0x } from '#attestation/base';
 import { parseCheckpoint, trustCheckpoint, type Checkpoint, type TrustPolicy } from '#attestation/log';
-import type { LogService } from '#libs/log';
+import type { Lease, LogService } from '#libs/log';
 import { poll } from '#libs/process';
-import { anchorCheckpoint, anchorOrigin, connect, newestLogAnchor } from '#libs/settlement';
+import { anchorCheckpoint, anchorOrigin, connect, newestLogAnchor, settledNonce } from '#libs/settlement';
 import type { AnchorSettings } from './settings.js';
 
 interface AnchorParts {
   readonly log: Pick<LogService, 'checkpoint'>;
   readonly policy: TrustPolicy;
+  readonly lease: Pick<Lease, 'during'>;
   readonly onFailure: (code: string, why: string) => void;
 }
 
@@ -47,32 +49,34 @@ export class Anchors {
     while (!signal.aborted) {
       await this.#look().catch((error: unknown) => {
         const code = error instanceof CodedError ? error.code : 'LOG_ANCHOR';
-        this.parts.onFailure(code, error instanceof Error ? error.message : String(error));
+        const why = error instanceof Error ? error.message : String(error);
+        this.parts.onFailure(code, `${why}; looks again in ${pauseMs / 1000} s`);
       });
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** Anchors where the last anchor is an interval old, and the log has grown. */
   async #look(): Promise<void> {
     const { rpcUrl, chainId } = this.settings;
     const provider = connect(rpcUrl, chainId);
     try {
-      await untilAborted(this.#end.signal, this.#anchor(provider));
+      await this.parts.lease.during(() => untilAborted(this.#end.signal, this.#anchor(provider)));
     } finally {
       provider.destroy();
     }
   }
 
+  /** Anchors where the last anchor is an interval old, and the log has grown. */
   async #anchor(provider: ReturnType<typeof connect>): Promise<void> {
-    const { contract, secret, everySeconds } = this.settings;
+    const { contract, secret, everySeconds, feeMaxWei } = this.settings;
     const signer = new Wallet(to0x(secret), provider);
     const { origin: name, size: served } = parseCheckpoint(await this.parts.log.checkpoint());
     const origin = anchorOrigin(name);
+    const nonce = await settledNonce(provider, signer.address);
     const { size, time } = await newestLogAnchor(provider, contract, { origin, sender: signer.address });
     if (size === served || time + everySeconds > Date.now() / 1000) return;
     const checkpoint = await this.#seenCheckpoint();
-    if (checkpoint !== null) await anchorCheckpoint(signer, contract, { ...checkpoint, origin });
+    if (checkpoint !== null) await anchorCheckpoint(signer, contract, { ...checkpoint, origin }, { nonce, feeMaxWei });
   }
 
   /** Null where no quorum saw the newest one by now: the next look comes. */

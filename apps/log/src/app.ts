@@ -4,7 +4,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { entryBytesMax } from '#attestation/log';
-import { LogService, openLogDatabase } from '#libs/log';
+import { Lease, LogService, openLogDatabase } from '#libs/log';
 import { lockDirectory } from '#libs/process';
 import { createLogger } from '#libs/telemetry';
 import type { Anchors } from './anchors.js';
@@ -42,7 +42,8 @@ export async function createLogApp(settings: LogSettings): Promise<NestExpressAp
     if (settings.anchors !== null) {
       // Who anchors nothing loads nothing of a chain.
       const { Anchors: OnChain } = await import('./anchors.js');
-      anchors = new OnChain(settings.anchors, { log, policy: settings.policy, onFailure });
+      const lease = new Lease(database, settings.key.name);
+      anchors = new OnChain(settings.anchors, { log, policy: settings.policy, lease, onFailure });
       anchors.start();
     }
   } catch (error) {

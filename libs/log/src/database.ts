@@ -14,7 +14,8 @@ export interface LogDatabase extends Sql {
 
 /**
  * The commit decides the tree. `log.note` is signed for `size`; `served` for `published`, with all cosignatures.
- * `log_witnessed` has the checkpoints that a quorum saw: an entry is proved under the first that holds it.
+ * `log_witnessed` has the checkpoints that a quorum saw: an entry is proved under the first that holds it. `log_lease`
+ * says which replica anchors.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS log (
@@ -25,7 +26,8 @@ const schema = `
     origin text NOT NULL, idx bigint NOT NULL, leaf bytea NOT NULL, entry bytea,
     PRIMARY KEY (origin, idx), UNIQUE (origin, leaf));
   CREATE TABLE IF NOT EXISTS log_witnessed (
-    origin text NOT NULL, size bigint NOT NULL, note text NOT NULL, PRIMARY KEY (origin, size));`;
+    origin text NOT NULL, size bigint NOT NULL, note text NOT NULL, PRIMARY KEY (origin, size));
+  CREATE TABLE IF NOT EXISTS log_lease (origin text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);`;
 
 /** A process that is stopped amid a transaction keeps its lock so long. */
 const idleInTransactionMs = 1000;

@@ -2,6 +2,7 @@
 export { fetchCheckpoint, fetchConsistency, fetchNote, fetchProof, submitEntry, tilesOf } from './client.js';
 export { collectPartials } from './collect.js';
 export { openLogDatabase, type LogDatabase } from './database.js';
+export { Lease } from './lease.js';
 export { LogMisbehaved, monitorRound, type MonitorAlert, type MonitorState, type Watch } from './monitor.js';
 export { readEntriesOf, type FoundEntry } from './own.js';
 export { recoverLog } from './sequencer.js';

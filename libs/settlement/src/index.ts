@@ -25,7 +25,7 @@ export {
 } from './snp-policy.js';
 export { chainFailure } from './failure.js';
 export { readEvent, type EscrowEvent } from './events.js';
-export { anchorCheckpoint, anchorOrigin, deployLogAnchors, newestLogAnchor } from './log-anchors.js';
+export { anchorCheckpoint, anchorOrigin, deployLogAnchors, newestLogAnchor, settledNonce } from './log-anchors.js';
 export { readLogAnchors, type LogAnchor } from './log-anchors.js';
 export { isEnded, isPaidFor, jobStates, type JobState, type JobView } from './job-view.js';
 export { openEscrowReader, type EscrowReader } from './reader.js';

@@ -1,13 +1,15 @@
 /** Checkpoints of transparency logs on chain (contracts/SPEC.md §18b): who anchored what, and a new one. */
 import { createHash } from 'node:crypto';
-import { Contract, ContractFactory, Interface, type Provider, type Signer } from 'ethers';
-import { fromHex, to0x } from '#attestation/base';
+import { Contract, ContractFactory, Interface, type Provider, type Signer, type TransactionRequest } from 'ethers';
+import { CollateralError, fromHex, to0x } from '#attestation/base';
 import logAnchors from '../../../contracts/abi/LogAnchors.json' with { type: 'json' };
 import { chainFailure } from './failure.js';
 
 const abi = new Interface(logAnchors.abi);
 /** Blocks a question: providers refuse longer ranges. */
 const pageBlocks = 10_000;
+/** How long a block is waited for that takes an anchor. */
+const patienceMs = 600_000;
 
 export interface LogAnchor {
   readonly size: number;
@@ -32,21 +34,77 @@ export function anchorOrigin(name: string): Uint8Array {
   return new Uint8Array(createHash('sha256').update(name).digest());
 }
 
+export interface AnchorTerms {
+  /** Of the account's transactions; absent: the next one. With it at most one transaction comes of however many tries. */
+  readonly nonce?: number;
+  /** Most that the transaction may cost, in wei; absent: whatever the node suggests. */
+  readonly feeMaxWei?: bigint | undefined;
+}
+
 /**
  * @param origin  as `anchorOrigin` makes it
  * @returns the transaction, once it is mined
- * @throws Rejection ANCHOR_ORDER, ANCHOR_EMPTY, CHAIN_*; CollateralError where the chain does not answer
+ * @throws Rejection ANCHOR_ORDER, ANCHOR_EMPTY, CHAIN_*; CollateralError CHAIN_FEES where blocks are too dear by now,
+ *   CHAIN_NONCE where another transaction has the nonce, and where the chain does not answer
  */
 export function anchorCheckpoint(
   signer: Signer,
   contract: string,
   { origin, size, root }: { readonly origin: Uint8Array; readonly size: number; readonly root: Uint8Array },
+  { nonce, feeMaxWei }: AnchorTerms = {},
 ): Promise<string> {
   return asked('anchor', async () => {
-    const anchors = new Contract(contract, abi, signer);
-    const sent = await anchors.getFunction('anchor').send(to0x(origin), size, to0x(root));
-    await sent.wait();
+    const data = abi.encodeFunctionData('anchor', [to0x(origin), size, to0x(root)]);
+    const request = { to: contract, data, ...(nonce !== undefined && { nonce }) };
+    const fees = feeMaxWei === undefined ? {} : await feesWithin(signer, request, feeMaxWei);
+    const sent = await signer.sendTransaction({ ...request, ...fees });
+    await sent.wait(1, patienceMs);
     return sent.hash;
+  });
+}
+
+/** What the next block asks is held against the cap; what the transaction offers never costs more. */
+async function feesWithin(signer: Signer, request: TransactionRequest, feeMaxWei: bigint): Promise<TransactionRequest> {
+  const provider = signer.provider!;
+  const [estimate, fees, block] = await Promise.all([
+    signer.estimateGas(request),
+    provider.getFeeData(),
+    provider.getBlock('latest'),
+  ]);
+  const gasLimit = (estimate * 6n) / 5n;
+  const most = feeMaxWei / gasLimit;
+  const maxPriorityFeePerGas = fees.maxPriorityFeePerGas ?? 0n;
+  // A block's base fee is at most an eighth above that of the one before it.
+  const due = ((block?.baseFeePerGas ?? 0n) * 9n) / 8n + maxPriorityFeePerGas;
+  if (due > most) {
+    throw new CollateralError('CHAIN_FEES', {
+      expected: `an anchor for ${feeMaxWei} wei or less`,
+      got: `${due * gasLimit} wei as blocks are now`,
+      rule: 'contracts/SPEC.md §17',
+      action: 'wait for emptier blocks, or allow a higher fee',
+    });
+  }
+  const suggested = fees.maxFeePerGas ?? due;
+  return { gasLimit, maxPriorityFeePerGas, maxFeePerGas: suggested < most ? suggested : most };
+}
+
+/**
+ * The nonce that an account's next transaction has.
+ * @throws CollateralError CHAIN_NONCE where one waits that no block has taken, and where the chain does not answer
+ */
+export function settledNonce(provider: Provider, address: string): Promise<number> {
+  return asked('reading the nonce of an account', async () => {
+    const [mined, pending] = await Promise.all([
+      provider.getTransactionCount(address, 'latest'),
+      provider.getTransactionCount(address, 'pending'),
+    ]);
+    if (pending <= mined) return mined;
+    throw new CollateralError('CHAIN_NONCE', {
+      expected: `no transaction of ${address} under way`,
+      got: `${pending - mined} that no block has taken`,
+      rule: 'contracts/SPEC.md §18',
+      action: 'wait for a block to take it, or replace it by a dearer one of this account',
+    });
   });
 }
 
