@@ -72,8 +72,8 @@ function addVerify(guest: Command): void {
   withSources(withLogged(verify)).action(async (file: string, options: VerifyOptions) => {
     const verified = await verifyManifestFile(file, { ...options, sources: sourcesOf(options) });
     const { ok, manifest, launches, rebuilt } = verified;
-    const measurements = manifest.launch.map(({ measurement }) => measurement);
-    const logged = await checkLogged(measurements, options, false);
+    const pins = manifest.launch.map(({ measurement }) => ({ kind: 'snp', value: measurement }));
+    const logged = await checkLogged(pins, options, false);
     printResult(options, { ...verified, logged }, () =>
       table([
         ['image', `${manifest.tag} ${manifest.flavour}, commit ${manifest.commit}`],

@@ -140,6 +140,37 @@ describe('a command that is told of a log', () => {
     expect(audited.json).toMatchObject({ ok: true, kinds: { policy: 2, image: 2, floors: 1, issuer: 1, anchor: 1 } });
   });
 
+  it('policy check: holds pins of a TD, an enclave and Nitro against logged images, and says what no entry has a word for', async () => {
+    const digit = (value: number, bytes: number): string => `${value}`.repeat(2 * bytes);
+    const base = JSON.parse(readFileSync(at('open.json'), 'utf8')) as { quote: object };
+    const [mrTd, rtmr1, mrEnclave, pcr0, pcr4] = [digit(1, 48), digit(2, 48), digit(3, 32), digit(4, 48), digit(5, 48)];
+    const quote = {
+      ...base.quote,
+      ...{ measurements: [mrTd, mrEnclave], rtmrs: { 1: [rtmr1], 3: [digit(0, 48)] }, mrSigners: [digit(6, 32)] },
+    };
+    writeFileSync(at('kinds.json'), JSON.stringify({ ...base, quote, nitro: { pcrs: { 0: [pcr0], 4: [pcr4] } } }));
+    const named = { tdx: mrTd, RTMR1: rtmr1, sgx: mrEnclave, nitro: pcr0, PCR4: pcr4 };
+    const log = async (name: string, kinds: Record<string, string>): Promise<string[]> => {
+      const measurements = Object.entries(kinds).map(([kind, value]) => ({ kind, value: fromHex(value) }));
+      const body = { ...bodyIn(at('pinned.json.image.entry'), 'image'), name, measurements };
+      const by = { key: at('owner.test-key'), issuer: 'owner.example', logPolicy: site.policyFile };
+      await publish(by, 'image', body, { entry: at(`${name}.entry`), proof: at(`${name}.proof`) });
+      return ['--image', at(`${name}.entry`)];
+    };
+    const check = (...more: string[]): Promise<Ran> =>
+      runCommand('policy', 'check', at('kinds.json'), '--log-policy', site.policyFile, ...more);
+    const ran = await check(...(await log('kinds', named)));
+    expect(ran.json).toMatchObject({ ok: true, measurementsLogged: 5, notLookedUp: ['quote.mrSigners'] });
+    for (const [turn, [kind, value]] of Object.entries(named).entries()) {
+      const { [kind as 'tdx']: _left, ...others } = named;
+      // The same value as something else is another measurement.
+      const swapped = await check(...(await log(`without-${turn}`, { ...others, snp: value })));
+      expect(swapped.json, kind).toMatchObject({
+        error: { code: 'GUEST_NOT_LOGGED', got: `1 of 5 in none, the first ${kind} ${value}` },
+      });
+    }
+  });
+
   it('says what is missing, and what the log does not take', async () => {
     const policy = ['sign', at('pinned.json'), '--out', at('p'), '--key', at('owner.test-key')];
     const halfway = await runCommand('policy', ...policy, '--log-policy', site.policyFile);

@@ -11,6 +11,7 @@ import {
   verifyLogProof,
 } from '#attestation/log';
 import { readBytes, readTrustPolicy } from '#libs/client';
+import type { Pin } from './log-pins.js';
 
 interface EntryFiles {
   readonly entry: string;
@@ -35,8 +36,7 @@ export async function verifiedEntry({ entry: file, proof: proofFile, logPolicy, 
 interface LoggedImage {
   /** With its flavour at the end. */
   readonly name: string;
-  /** Hexadecimal. */
-  readonly measurements: readonly string[];
+  readonly measurements: readonly Pin[];
 }
 
 /**
@@ -50,28 +50,32 @@ async function loggedImages(logPolicy: string, files: readonly string[]): Promis
     const { ok, entry } = await verifiedEntry({ entry: file, proof, logPolicy });
     if (entry.class !== 'public' || entry.kind !== 'image') throw notLogged('an entry of kind image', entry.kind);
     if (!ok) throw notLogged('an entry that the quorum of the trust policy saw', `${file}, not seen by it`);
-    const { name, measurements } = entry.body as { name: string; measurements: readonly { value: Uint8Array }[] };
-    images.push({ name, measurements: measurements.map(({ value }) => toHex(value)) });
+    const { name, measurements } = entry.body as {
+      name: string;
+      measurements: readonly { kind: string; value: Uint8Array }[];
+    };
+    images.push({ name, measurements: measurements.map((one) => ({ ...one, value: toHex(one.value) })) });
   }
   return images;
 }
 
+const has = ({ measurements }: LoggedImage, { kind, value }: Pin): boolean =>
+  measurements.some((one) => one.kind === kind && one.value === value);
+
 /** @throws Rejection GUEST_NOT_LOGGED */
-function demandLogged(measurements: readonly string[], images: readonly LoggedImage[]): void {
-  if (measurements.length === 0) throw notLogged('a measurement that is pinned (snp.measurements)', 'none');
-  const missing = measurements.filter((one) => !images.some((image) => image.measurements.includes(one)));
+function demandLogged(pins: readonly Pin[], images: readonly LoggedImage[]): void {
+  if (pins.length === 0) throw notLogged('a measurement that is pinned (snp.measurements, quote, nitro.pcrs)', 'none');
+  const missing = pins.filter((pin) => !images.some((image) => has(image, pin)));
   if (missing.length > 0)
     throw notLogged(
       'each measurement in an entry of an image that is logged',
-      `${missing.length} of ${measurements.length} in none, the first ${missing[0]!}`,
+      `${missing.length} of ${pins.length} in none, the first ${missing[0]!.kind} ${missing[0]!.value}`,
     );
 }
 
 /** @throws Rejection GUEST_FLAVOUR: one is of an image for development */
-function demandProduction(measurements: readonly string[], images: readonly LoggedImage[]): void {
-  const simulated = images.find(
-    ({ name, measurements: values }) => name.endsWith('-dev') && values.some((one) => measurements.includes(one)),
-  );
+function demandProduction(pins: readonly Pin[], images: readonly LoggedImage[]): void {
+  const simulated = images.find((image) => image.name.endsWith('-dev') && pins.some((pin) => has(image, pin)));
   if (simulated === undefined) return;
   throw new Rejection('GUEST_FLAVOUR', {
     ...{ expected: 'an image of production', got: simulated.name, rule: 'enclave/guest/README.md, manifest' },
@@ -101,7 +105,7 @@ export function withLogged(command: Command): Command {
  * @throws as loggedImages; Rejection GUEST_FLAVOUR; ConfigurationError GUEST_LOG_POLICY
  */
 export async function checkLogged(
-  measurements: readonly string[],
+  pins: readonly Pin[],
   { logPolicy, image }: LoggedOptions,
   isProduction: boolean,
 ): Promise<number | null> {
@@ -112,9 +116,9 @@ export async function checkLogged(
       rule: 'arguments of this command',
     });
   const images = await loggedImages(logPolicy, image);
-  demandLogged(measurements, images);
-  if (isProduction) demandProduction(measurements, images);
-  return measurements.length;
+  demandLogged(pins, images);
+  if (isProduction) demandProduction(pins, images);
+  return pins.length;
 }
 
 function notLogged(expected: string, got: string): Rejection {

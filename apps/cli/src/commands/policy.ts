@@ -12,6 +12,7 @@ import {
 import { ed25519Signer, fromHex, toHex } from '#attestation/base';
 import { readBytes, readPolicy, readSecret, writeWhole } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { pinsOf } from './log-pins.js';
 import { checkLogged, withLogged, type LoggedOptions } from './log-verified.js';
 import { policyBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { addImageCommand } from './policy-image.js';
@@ -51,13 +52,14 @@ function addCheck(policy: Command): void {
       .option('--json', 'print one JSON document'),
   ).action(async (file: string, options: OutputOptions & LoggedOptions) => {
     const { policy: read } = readPolicy(file);
-    const pinned = read.snp.measurements ?? [];
-    const logged = await checkLogged(pinned, options, read.environment === 'production');
-    const summary = { ...summaryOf(read), ...(logged !== null && { measurementsLogged: logged }) };
+    const { pins, notLookedUp } = pinsOf(read);
+    const logged = await checkLogged(pins, options, read.environment === 'production');
+    const looked = logged !== null && { measurementsLogged: logged, notLookedUp };
+    const summary = { ...summaryOf(read), ...looked };
     const notDemanded = openDemands(read);
     printResult(options, { ok: true, ...summary, notDemanded }, () => {
       const open = table(notDemanded.map(({ field, sentence }) => [field, sentence]));
-      const lines = table(Object.entries(summary).map(([name, value]) => [name, `${value}`]));
+      const lines = table(Object.entries(summary).map(([name, value]) => [name, `${value}` || 'nothing']));
       return `${lines}\n\nNot demanded:\n${open === '' ? 'nothing is left open' : open}`;
     });
   });
