@@ -221,6 +221,22 @@ describe('messages that cannot be taken', () => {
     expect(lost.body.code).toBe('DEAD_LETTER_LOST');
   });
 
+  it.each([
+    ['ended', 'expires_at', 'ended at'],
+    ['was revoked', 'revoked_at', 'revoked at'],
+  ])('are not handled again for a key that %s meanwhile', async (_, column, words) => {
+    await expect(test.send(pattern.leaseAcquire, { nodeId: 8 })).rejects.toMatchObject({ code: 'REQUEST_MALFORMED' });
+    await expect.poll(async () => (await letters())[0]?.replayCode).toBeNull();
+    const [{ id, actor }] = await letters();
+    const { manager } = test.plane.database.dataSource;
+    await manager.query(`UPDATE api_key SET ${column} = '2001-01-01' WHERE id = $1`, [actor]);
+    const { body } = await test.as('admin').post(`/v1/dead-letters/${id}/replay`, {}).expect(409);
+    expect(body).toMatchObject({ code: 'DEAD_LETTER_LOST', got: expect.stringContaining(`${actor}, ${words} 2001-01-01`) });
+    expect((await letters())[0]).toMatchObject({ id, replayedAt: null, replayCode: null });
+    await manager.query(`UPDATE api_key SET ${column} = NULL WHERE id = $1`, [actor]);
+    await test.as('admin').post(`/v1/dead-letters/${id}/replay`, {}).expect(200);
+  });
+
   it('are kept within bounds, however many come', async () => {
     const before = (await letters()).length;
     const sent = Array.from({ length: 150 }, () =>

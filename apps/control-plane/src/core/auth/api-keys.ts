@@ -65,7 +65,8 @@ export class ApiKeys {
     const [, id, secret] = shape.exec(key) ?? [];
     if (id === undefined || secret === undefined) throw unknown();
     const row = await this.find(id);
-    if (row === null || !timingSafeEqual(row.secretHash, digest(secret)) || !this.isGood(row)) throw unknown();
+    if (row === null || !timingSafeEqual(row.secretHash, digest(secret)) || !isGood(row, this.clock.now()))
+      throw unknown();
     this.noteUse(row.id);
     return principalOf(row);
   }
@@ -73,7 +74,7 @@ export class ApiKeys {
   /** Who the key stands for, as long as it is good; null: it is refused from now on. */
   async standing(id: string): Promise<Principal | null> {
     const row = await this.find(id);
-    return row === null || !this.isGood(row) ? null : principalOf(row);
+    return row === null || !isGood(row, this.clock.now()) ? null : principalOf(row);
   }
 
   /** @throws Rejection KEY_UNKNOWN */
@@ -142,10 +143,6 @@ export class ApiKeys {
     return revoked;
   }
 
-  private isGood({ revokedAt, expiresAt }: ApiKey): boolean {
-    return revokedAt === null && (expiresAt === null || expiresAt > this.clock.now());
-  }
-
   /** An administrator of one tenant makes keys of that tenant, and none that binds an account that is paid. */
   private checkWanted(principal: Principal, { tenant, role, expiresAt }: NewApiKey): void {
     if (!seesTenant(principal, tenant)) throw forbiddenReach('keys of its own tenant', tenant || 'every tenant');
@@ -191,6 +188,11 @@ export class ApiKeys {
       .execute();
     if (tenant === everyTenant) await manager.update(ApiKey, { id: id!, role: 'admin', secretHash }, { tenant });
   }
+}
+
+/** Neither revoked nor at its end. */
+export function isGood({ revokedAt, expiresAt }: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Date): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
 
 type NewApiKey = Pick<ApiKey, 'tenant' | 'role' | 'name' | 'provider' | 'expiresAt' | 'scopes'>;

@@ -11,6 +11,7 @@ import type { CodedError } from '#attestation/base';
 import { ApiKey, DeadLetter } from '#libs/persistence';
 import type { Logger, Metrics } from '#libs/telemetry';
 import { AuditLog } from '../audit/audit-log.js';
+import { isGood } from '../auth/api-keys.js';
 import type { Principal } from '../auth/principal.js';
 import { RateLimit } from '../auth/rate-limit.js';
 import { LOGGER, METRICS } from '../config/tokens.js';
@@ -121,7 +122,8 @@ export class DeadLetters {
     }
     const handler = this.handlerOf(letter.pattern);
     const sender = letter.actor === null ? null : await manager.findOneBy(ApiKey, { id: letter.actor });
-    if (!isReplayable(letter) || handler === null || sender === null || sender.revokedAt !== null) throw lost(letter);
+    if (!isReplayable(letter) || handler === null || sender === null) throw lost(letter);
+    if (!isGood(sender, this.clock.now())) throw lost(letter, sender);
     const { id: keyId, tenant, role, provider, scopes } = sender;
     const context = new ReplayContext(letter.pattern, { keyId, tenant, role, provider, scopes });
     const message = { ...(JSON.parse(letter.payload.toString()) as object), auth: replayedAuth };
@@ -188,10 +190,16 @@ function codeOf(failure: unknown): string {
   return typeof code === 'string' ? code : 'INTERNAL';
 }
 
-function lost({ source, actor, bytes }: DeadLetter) {
+function lost({ source, actor, bytes }: DeadLetter, ended?: Pick<ApiKey, 'revokedAt' | 'expiresAt'>) {
+  const { revokedAt, expiresAt } = ended ?? {};
+  const end = revokedAt
+    ? `, revoked at ${revokedAt.toISOString()}`
+    : expiresAt
+      ? `, ended at ${expiresAt.toISOString()}`
+      : '';
   return refusal('DEAD_LETTER_LOST', {
     expected: 'a whole message to a known pattern, from a key that is still good',
-    got: `${bytes} bytes over ${source} from ${actor ?? 'nobody that was recognised'}`,
+    got: `${bytes} bytes over ${source} from ${actor ?? 'nobody that was recognised'}${end}`,
     rule,
     action: 'Have its sender send it again.',
   });
