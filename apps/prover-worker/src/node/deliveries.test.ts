@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
 import type { ControlPlane } from '#libs/node';
 import { handOver, handOverLeft, openProofTeller } from './deliveries.js';
@@ -73,14 +73,18 @@ it('tells after a start what was left, and what it cannot tell stays', async () 
   expect(kept.find(jobId)!.borders).toHaveLength(2);
 });
 
-it('hands over what is whole where another job on the disk is damaged', async () => {
+it('KEPT_JOB_DAMAGED: hands over what is whole where another job on the disk is damaged, and names the file', async () => {
+  const told = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   const damaged = `0x${'11'.repeat(32)}`;
   kept.open(damaged, Uint8Array.of(1), Uint8Array.of(2));
   writeFileSync(join(folder, damaged.slice(2), 'delivery'), '{');
   kept.keepDelivery(jobId, delivery);
   await handOverLeft(partsOf({}), never);
   expect(kept.find(jobId)!.borders).toHaveLength(2);
-  expect(() => kept.find(damaged)).toThrow(SyntaxError);
+  const lines = told.mock.calls.map(([line]) => JSON.parse(String(line)) as object);
+  told.mockRestore();
+  const named = expect.stringContaining(join(damaged.slice(2), 'delivery')) as string;
+  expect(lines).toMatchObject([{ what: `deliver ${damaged}`, code: 'KEPT_JOB_DAMAGED', expected: named }]);
 });
 
 it('tells proofs apart that the control plane has taken', () => {

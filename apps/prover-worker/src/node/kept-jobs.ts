@@ -5,7 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromHex, Rejection, to0x } from '#attestation/base';
+import { ConfigurationError, fromHex, Rejection, to0x } from '#attestation/base';
 import { decodeTerms } from '#attestation/records';
 import { writeWhole } from '#libs/node';
 import type { LeaseDeliver, LoggedEntries, ProofRef } from '#libs/wire';
@@ -67,6 +67,7 @@ export function openKeptJobs(folder: string): KeptJobs {
   const path = (jobId: string, name: string): string => join(folder, jobId.replace(/^0x/, ''), name);
   const write = (jobId: string, name: string, data: Uint8Array | string): void => writeWhole(path(jobId, name), data);
   const read = (jobId: string, name: string): Uint8Array => new Uint8Array(readFileSync(path(jobId, name)));
+  const readJson = (jobId: string, name: string): unknown => jsonOf(path(jobId, name), read(jobId, name));
   /** A job whose escrow has ended is not. */
   const isKept = (jobId: string): boolean => existsSync(path(jobId, 'terms'));
   const kept = (jobId: string): KeptJob => {
@@ -82,7 +83,7 @@ export function openKeptJobs(folder: string): KeptJobs {
       jobId,
       spec: read(jobId, 'spec'),
       terms: read(jobId, 'terms'),
-      delivery: has('delivery') ? (JSON.parse(text('delivery')) as KeptDelivery) : null,
+      delivery: has('delivery') ? (readJson(jobId, 'delivery') as KeptDelivery) : null,
       borders: has('borders') ? text('borders').split('\n').map(fromHex) : null,
       outcome: has('stopped') ? 1 : 0,
       proofs: numbers(proofName),
@@ -120,14 +121,28 @@ export function openKeptJobs(folder: string): KeptJobs {
     proof(jobId, index) {
       if (!existsSync(path(jobId, `proof-${index}.bundle`))) return null;
       const text = (name: string): string => Buffer.from(read(jobId, name)).toString('utf8');
-      const claim = JSON.parse(text(`proof-${index}.claim`)) as ProofRef;
+      const claim = readJson(jobId, `proof-${index}.claim`) as ProofRef;
       const isLogged = existsSync(path(jobId, `proof-${index}.logged`));
-      const logged = isLogged ? (JSON.parse(text(`proof-${index}.logged`)) as LoggedEntries) : undefined;
+      const logged = isLogged ? (readJson(jobId, `proof-${index}.logged`) as LoggedEntries) : undefined;
       return { claim, bundle: read(jobId, `proof-${index}.bundle`), document: text(`proof-${index}.json`), logged };
     },
     remove: (jobId) => rmSync(path(jobId, ''), { recursive: true, force: true }),
     layAside: () => names().flatMap((name) => layAside(path(name, ''))),
   };
+}
+
+/** @throws ConfigurationError KEPT_JOB_DAMAGED */
+function jsonOf(path: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    throw new ConfigurationError('KEPT_JOB_DAMAGED', {
+      expected: `${path} as this node wrote it, JSON`,
+      got: `${bytes.length} bytes that are none`,
+      rule: 'apps/prover-worker/README.md',
+      action: 'restore the file; without it this job is not gone on with, others are',
+    });
+  }
 }
 
 /** A job under terms that this version cannot act on; what is damaged is refused where it is read. */
