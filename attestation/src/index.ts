@@ -137,3 +137,4 @@ export { readSession } from './show/read-session.js';
 export { showEvidence } from './show/show.js';
 export { parseGpuEvidence, type GpuEvidenceEntry } from './nvidia/evidence.js';
 export { endorsementsOfRecord } from './appraisal/endorsements.js';
+export { spelled } from './appraisal/spelling.js';

@@ -1,7 +1,9 @@
 /** Sessions on whole machines, from the key broker's release to the verdict on their bundle, years later and offline. */
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { verifyBundle } from '#attestation';
+import { spelled, verifyBundle } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { encodeBundle, noEndorsementRecord, type EndorsementRecord } from '#attestation/records';
+import { alteredEndorsements } from '#test/altered-endorsements';
 import type { FakeRoot } from '#test/fake-intel';
 import { machineBundle, type MachineKind, type MachineParts } from '#test/machine-bundle';
 import { madeGpuVendor } from '#test/made-machine';
@@ -41,6 +43,37 @@ describe.each<[MachineKind, (keyof EndorsementRecord)[]]>([
     expect(unmet).toEqual(['BUNDLE_TRANSACTIONS']);
     expect(['affirming', 'warning']).toContain(tier);
     expect(notChecked.filter((part) => /crls|ocsp|rims|intel/.test(part))).toEqual([]);
+  });
+
+  it('W-M4 has another verdict with any byte of an endorsement otherwise, and with another spelling of it', async () => {
+    const { bundle, policy } = await road(kind);
+    const { tier } = await verifyBundle({ bundle: encodeBundle(bundle), policy });
+    let count = 0;
+    for (const { what, bytes } of alteredEndorsements(bundle, 4)) {
+      const other = await verifyBundle({ bundle: bytes, policy }).catch((error: unknown) => {
+        if (error instanceof CodedError) return null;
+        throw error;
+      });
+      expect(other?.tier, what).not.toBe(tier);
+      count++;
+    }
+    expect(count).toBeGreaterThanOrEqual(12);
+  }, 300_000);
+
+  it('W-M4 is refused with a manifest or collateral in another spelling, whose signature holds, and takes it once it is spelled', async () => {
+    const { bundle, policy } = await road(kind);
+    const [name] = kind === 'TDX' ? (['intel'] as const) : (['rims'] as const);
+    const spaced = bundle.endorsements[name].with(0, new Uint8Array([...bundle.endorsements[name][0]!, 0x0a]));
+    const endorsements = { ...bundle.endorsements, [name]: spaced };
+    const { checks } = await verifyBundle({ bundle: encodeBundle({ ...bundle, endorsements }), policy });
+    const unmet = checks.filter(({ status }) => status !== 'met' && status !== 'warned');
+    expect(unmet.map(({ id, status, got }) => [id, status, got])).toEqual([
+      ['BUNDLE_ENDORSEMENTS', 'refused', `endorsements.${name}[0]`],
+      ['BUNDLE_TRANSACTIONS', 'not-checked', 'not checked'],
+    ]);
+    expect(spelled(endorsements)).toEqual(bundle.endorsements);
+    const unreadable = spelled({ ...endorsements, [name]: [Uint8Array.of(0x3c)] });
+    expect(unreadable[name]).toEqual([Uint8Array.of(0x3c)]);
   });
 
   it('A-H1 is neither without any one endorsement that the policy requires', async () => {

@@ -2,7 +2,7 @@
  * Bundles of whole machines under made-up vendors: what the real key broker released to such a session, and the run that it
  * signed. Whoever makes one has replaced the vendors' pins by those of its vendors, for the broker and for the reader.
  */
-import { documentDigest, type AppraisalPolicy } from '#attestation';
+import { documentDigest, spelled, type AppraisalPolicy } from '#attestation';
 import { fromHex, utf8 } from '#attestation/base';
 import {
   domainSeparator,
@@ -81,7 +81,7 @@ export async function machineBundle(
   const bundle: EvidenceBundle = {
     ...{ ...trained, spec: encodeJobSpec(job.spec), terms: encodeTerms(job.terms), policy: policyBytes(job), run },
     sessions: [{ ...shownSession(evidence, released), appraisedAt: released.release.grantedAt }],
-    endorsements: parseEndorsements(released.result.endorsements),
+    endorsements: spelled(parseEndorsements(released.result.endorsements)),
     segments: await Promise.all(segments),
     seal: { session: 0, bytes: new Uint8Array([...teeSelector, ...seal]) },
   };

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parsePemCertificates } from '#attestation';
+import { parsePemCertificates, spelled } from '#attestation';
 import { fromUtf8 } from '#attestation/base';
 import {
   encodeBundle,
@@ -77,5 +77,5 @@ function shown(bundle: EvidenceBundle, at: string, { change, endorsements }: Cha
     const evidence = encodeSessionEvidence({ ...parseSessionEvidence(session.evidence), ...change });
     return { ...session, evidence, appraisedAt };
   });
-  return encodeBundle({ ...bundle, sessions, endorsements: { ...bundle.endorsements, ...endorsements } });
+  return encodeBundle({ ...bundle, sessions, endorsements: spelled({ ...bundle.endorsements, ...endorsements }) });
 }

@@ -1,6 +1,8 @@
 /** The long form of machines under made-up vendors: every part altered in its turn, bits flipped, and how they look. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { parseBundle } from '#attestation/records';
+import { alteredEndorsements } from '#test/altered-endorsements';
 import { hasBrowser } from '#test/browser';
 import type { FakeRoot } from '#test/fake-intel';
 import { madeGpuVendor } from '#test/made-machine';
@@ -55,6 +57,8 @@ describe.skipIf(!hasBrowser)('a machine in the page', () => {
       console.warn(`${name}, parts: ${await expectAltered(page, sample, parts)}`);
       const bits = flipsOf(sample.bytes, flips).map((flip) => ({ ...flip, what: `byte ${flip.place}` }));
       console.warn(`${name}, flips: ${await expectAltered(page, sample, bits)}`);
+      const others = [...alteredEndorsements(parseBundle(sample.bytes), Math.ceil(flips / 10))];
+      console.warn(`${name}, endorsements: ${await expectAltered(page, sample, others)}`);
       expect(complaints).toEqual([]);
       await close();
     },

@@ -1,5 +1,5 @@
 /** PEM texts with certificates (RFC 7468 §3, strict). */
-import { fromBase64 } from './bytes.js';
+import { fromBase64, toBase64 } from './bytes.js';
 import { Rejection } from './errors.js';
 import { pemBytesMax, poolCertificatesMax } from './limits.js';
 
@@ -21,6 +21,12 @@ export function readPem(pem: string): Uint8Array[] {
     refuse('X509_PEM', `1 to ${poolCertificatesMax} certificates`, `${blocks.length}`);
   }
   return blocks.map(fromBase64);
+}
+
+/** The one spelling of a certificate's block: lines of 64 characters, each with its end. */
+export function writePem(der: Uint8Array): string {
+  const lines = toBase64(der).replace(/.{1,64}/g, '$&\n');
+  return `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`;
 }
 
 function refuse(code: string, expected: string, got: string): never {

@@ -7,6 +7,8 @@ export const meanings = {
   BUNDLE_TERMS: 'The payment agreement is about this very job and its policy.',
   BUNDLE_POLICY: 'The rules that the machines are judged by are your own, and not those of whoever made the file.',
   BUNDLE_SESSIONS: 'Every machine that worked on the job is accepted by the policy.',
+  BUNDLE_ENDORSEMENTS:
+    'What makers publish of their machines stands there in one spelling, so that no byte of it is free.',
   BUNDLE_GRANTS: 'The data owner’s key service gave the data to exactly these machines, for exactly this job.',
   BUNDLE_APPRAISALS: 'As many independent checkers as agreed vouch for the machines.',
   BUNDLE_RESULTS: 'The key service’s signed verdict on each machine agrees with what the evidence shows here.',

@@ -6,6 +6,7 @@
 import { equalBytes, fromHex, toHex, utf8 } from '../base/bytes.js';
 import { CollateralError, Rejection } from '../base/errors.js';
 import { crlBytesMax, pemBytesMax, collateralBundleMax } from '../base/limits.js';
+import { readPem, writePem } from '../base/pem.js';
 import { text } from '../base/shape.js';
 import { verifySignature } from '../base/signatures.js';
 import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
@@ -96,6 +97,17 @@ export function parseCollateralBundle(json: string): { collateral: QuoteCollater
   };
 }
 
+/** The same file in its one spelling: the members that are read, in this order, without white space. @throws as its reader */
+export function spellCollateralBundle(json: string): string {
+  const bundle = object(bundleShape)(parseJson(json, collateralBundleMax), 'collateral');
+  const chain = (pem: string): string => readPem(pem).map(writePem).join('');
+  return JSON.stringify({
+    ...bundle,
+    tcb_info_issuer_chain: chain(bundle.tcb_info_issuer_chain),
+    qe_identity_issuer_chain: chain(bundle.qe_identity_issuer_chain),
+  });
+}
+
 /** TCB info for this platform with the certificate that signed it. @throws Rejection, CollateralError */
 export async function readTcbInfo(
   document: SignedDocument | undefined,
@@ -126,14 +138,18 @@ export async function readQeIdentity(
   return { document: identity, signer };
 }
 
-/** The signer must be issued by the root itself and be no CA: a PCK key must not pass for it. */
+/**
+ * The signer must be issued by the root itself and be no CA: a PCK key must not pass for it. Nothing else may stand beside
+ * the two, since nobody would look at it.
+ */
 async function authenticate(code: string, document: SignedDocument | undefined, trust: Trust): Promise<Certificate> {
   if (document === undefined) return missing(`${code}_MISSING`, 'the signed document', 'none');
   if (document.chain === undefined) return missing(`${code}_CHAIN_MISSING`, 'the chain of its signer', 'none');
   const [leaf, ...pool] = parsePemCertificates(document.chain) as [Certificate, ...Certificate[]];
   const path = await verifyPath({ leaf, pool, rootSpkiSha256: trust.pins, at: trust.at }).catch(expiredAsMissing);
-  if (path.certificates.length !== 2) {
-    reject(`${code}_SIGNER`, 'a signer issued by the root', `a path of ${path.certificates.length} certificates`);
+  if (path.certificates.length !== 2 || pool.length !== 1) {
+    const got = `a path of ${path.certificates.length} among ${pool.length + 1} certificates`;
+    reject(`${code}_SIGNER`, 'a signer, the root that issued it and nothing else', got);
   }
   await verifySignature('ecdsa-p256-sha256', leaf.spki, document.signature, utf8(document.json)).catch(
     (error: unknown) => {

@@ -4,8 +4,9 @@
  * Source: attestation/EVIDENCE.md §5.2; Intel SGX DCAP, TDX DCAP.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, equalBytes, fromUtf8, isZero, toBase64, toHex } from '../base/bytes.js';
+import { concatBytes, equalBytes, fromUtf8, isZero, toHex } from '../base/bytes.js';
 import { CollateralError, Rejection } from '../base/errors.js';
+import { writePem } from '../base/pem.js';
 import { spkiOfPoint, verifySignature } from '../base/signatures.js';
 import { authenticityOf, openChecks, type Check, type CheckBook, type CheckRule } from '../check/checks.js';
 import type { Verified } from '../check/verified.js';
@@ -131,7 +132,7 @@ async function verifyCore(request: QuoteRequest, book: CoreBook): Promise<Genuin
 async function readPckPath(pem: Uint8Array, trust: Trust): Promise<readonly Certificate[]> {
   const text = fromUtf8(pem);
   const chain = parsePemCertificates(text);
-  const spelled = chain.map(pemOf).join('');
+  const spelled = chain.map(({ raw }) => writePem(raw)).join('');
   if (text !== spelled && text !== `${spelled}\0`)
     reject('QUOTE_PCK_PEM', 'three PEM blocks and nothing else', 'other text');
   const [leaf, ...pool] = chain as [Certificate, ...Certificate[]];
@@ -149,13 +150,6 @@ async function readPckPath(pem: Uint8Array, trust: Trust): Promise<readonly Cert
 /** A quote carries its own path: an issuer that is not in it is no collateral to be fetched. */
 function asRejection(error: unknown): never {
   throw error instanceof CollateralError ? new Rejection(error.code, error.detail) : error;
-}
-
-function pemOf(certificate: Certificate): string {
-  const lines = toBase64(certificate.raw)
-    .match(/.{1,64}/g)!
-    .join('\n');
-  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }
 
 function checkAttestationKey(quote: Quote): string {

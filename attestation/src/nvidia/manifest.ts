@@ -6,7 +6,7 @@ import { fromHex, fromUtf8 } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { rimBytesMax } from '../base/limits.js';
 import { parseXml, type XmlElement } from './xml.js';
-import { childElements, findSignature, type EnvelopedSignature } from './xmldsig.js';
+import { childElements, findSignature, spellEnveloped, type EnvelopedSignature } from './xmldsig.js';
 
 const swid = 'http://standards.iso.org/iso/19770/-2/2015/schema.xsd';
 const sha384 = 'http://www.w3.org/2001/04/xmlenc#sha384';
@@ -64,6 +64,11 @@ export function parseManifest(rim: Uint8Array): Manifest {
     measurements,
     signature,
   };
+}
+
+/** The same file in its one spelling. @throws as its reader */
+export function spellManifest(rim: Uint8Array): Uint8Array {
+  return spellEnveloped(parseManifest(rim).signature);
 }
 
 function readResource(element: XmlElement): GoldenMeasurement {

@@ -90,6 +90,14 @@ async function rimPath(chain: readonly Certificate[], request: RimRequest): Prom
     at: Math.max(request.at, ...[...chain, ...request.pool].map((certificate) => certificate.notBefore)),
     graceSeconds: Number.MAX_SAFE_INTEGER,
   });
+  // Whatever else stood beside the path, nobody would look at it.
+  if (chain.some((certificate, at) => certificate !== certificates[at])) {
+    throw new Rejection('NVIDIA_RIM_CHAIN', {
+      expected: 'the signer, then each issuer, and nothing else',
+      got: `${chain.length} certificates of a path of ${certificates.length}`,
+      rule: 'attestation/EVIDENCE.md §3.5',
+    });
+  }
   return certificates;
 }
 

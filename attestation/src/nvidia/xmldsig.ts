@@ -3,7 +3,7 @@
  * Canonical XML 1.1 (XML Signature 1.1 §4, §6; attestation/EVIDENCE.md §3.5). Everything else is refused before any
  * key is used.
  */
-import { equalBytes, fromBase64 } from '../base/bytes.js';
+import { equalBytes, fromBase64, toBase64 } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { verifySignature } from '../base/signatures.js';
 import { canonicalize, type XmlElement } from './xml.js';
@@ -75,6 +75,21 @@ export async function verifyEnveloped(signature: EnvelopedSignature, spki: Uint8
     });
   }
   await verifySignature('ecdsa-p384-sha384', spki, signature.signature, canonicalize(signature.signedInfo));
+}
+
+/**
+ * The document in the one spelling that has its digest and its signature: canonical XML, the Signature at the end, and of
+ * the Signature nothing that is not signed and could be otherwise.
+ */
+export function spellEnveloped({ document, element, signedInfo }: EnvelopedSignature): Uint8Array {
+  const bare = (node: XmlElement): XmlElement => {
+    if (node === signedInfo) return node;
+    const inner = childElements(node).map(bare);
+    const children = inner.length > 0 ? inner : [toBase64(base64Of(node))];
+    return { ...node, prefix: signedInfo.prefix, scope: signedInfo.scope, children };
+  };
+  const rest = document.children.filter((child) => child !== element);
+  return canonicalize({ ...document, children: [...rest, bare(element)] });
 }
 
 export function childElements(element: XmlElement): XmlElement[] {

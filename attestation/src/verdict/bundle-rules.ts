@@ -35,6 +35,13 @@ export const bundleRules = {
     source,
     action: 'read the checks of the session that was not accepted',
   },
+  BUNDLE_ENDORSEMENTS: {
+    claim: 'sourced-data',
+    expected: 'every endorsement in its one spelling',
+    rule: 'Manifests and collateral are spelled in the one way that has their digest, so that no byte of them is free.',
+    source: 'attestation/SPEC.md §9.9',
+    action: resubmit,
+  },
   BUNDLE_GRANTS: {
     claim: 'instance-identity',
     expected: "the key broker's signed release to every session, over its very evidence",

@@ -47,6 +47,7 @@ export function readFormerBundle(former: FormerBundle): BundleContext {
       return [{ ...endorsements, advisories: [...(endorsements.advisories ?? []), ...extra.advisories] }];
     },
     checkWords: async (book, policy) => {
+      book.drop('BUNDLE_ENDORSEMENTS');
       book.drop('BUNDLE_GRANTS');
       book.drop('BUNDLE_RESULTS');
       await book.attempt('BUNDLE_APPRAISALS', () => checkFormerAppraisals(former, parts, policy));

@@ -1,4 +1,5 @@
 /** A bundle of any version, read for the checks: the one place that asks which version it is. */
+import { misspelled } from '../appraisal/spelling.js';
 import type { Digest } from '../base/digest.js';
 import { parseBundle, type EvidenceBundle } from '../records/bundle.js';
 import { domainSeparator, runDigest } from '../records/eip712.js';
@@ -36,6 +37,8 @@ function readPresentBundle(bundle: EvidenceBundle): BundleContext {
     sealedDigest,
     materialsOf: (session, extra) => materialsWith(bundle.endorsements, session, extra),
     checkWords: async (book, policy, results) => {
+      const other = misspelled(bundle.endorsements);
+      book.settle('BUNDLE_ENDORSEMENTS', other === undefined ? 'met' : 'refused', other ?? 'each');
       await book.attempt('BUNDLE_GRANTS', () => checkGrants(parts, policy));
       await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(parts));
       await book.attempt('BUNDLE_RESULTS', () => checkResults(parts, results));

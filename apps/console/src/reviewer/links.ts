@@ -29,7 +29,7 @@ const table: Readonly<Record<LinkId, readonly string[]>> = {
   firmware: [
     ...['SNP_CERTIFICATE_TCB', 'SNP_TCB_', 'SNP_PLATFORM_', 'SNP_MITIGATIONS', 'ADVISORY_', 'QUOTE_TCB_', 'QUOTE_QE_'],
     ...['TDX_MODULE', 'NVIDIA_FWID_', 'NVIDIA_DRIVER_RIM_', 'NVIDIA_VBIOS_RIM_', 'NVIDIA_RIM_', 'NVIDIA_MEASUREMENT_'],
-    ...['GPU_DRIVER', 'GPU_VBIOS', 'COMPOSITE_DRIVER'],
+    ...['GPU_DRIVER', 'GPU_VBIOS', 'COMPOSITE_DRIVER', 'BUNDLE_ENDORSEMENTS'],
   ],
   code: [
     ...[

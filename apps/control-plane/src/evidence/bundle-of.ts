@@ -1,4 +1,5 @@
 /** A bundle of what is stored: the same rows give the same bytes. */
+import { spelled } from '#attestation';
 import { fromBase64, fromHex, to0x, toHex } from '#attestation/base';
 import {
   domainSeparator,
@@ -92,10 +93,10 @@ function sessionOf({ evidence, result, resultSignature, release, lease }: Stored
   };
 }
 
-/** Every piece once. */
+/** Every piece once, in its one spelling. */
 function merged(sets: readonly EndorsementRecord[]): EndorsementRecord {
   const distinct = (name: keyof EndorsementRecord): Uint8Array[] => {
-    const pieces = sets.flatMap((set) => set[name]);
+    const pieces = sets.flatMap((set) => spelled(set)[name]);
     return [...new Map(pieces.map((piece) => [toHex(piece), piece])).values()];
   };
   const names = Object.keys(noEndorsementRecord) as (keyof EndorsementRecord)[];
