@@ -231,7 +231,10 @@ describe('messages that cannot be taken', () => {
     const { manager } = test.plane.database.dataSource;
     await manager.query(`UPDATE api_key SET ${column} = '2001-01-01' WHERE id = $1`, [actor]);
     const { body } = await test.as('admin').post(`/v1/dead-letters/${id}/replay`, {}).expect(409);
-    expect(body).toMatchObject({ code: 'DEAD_LETTER_LOST', got: expect.stringContaining(`${actor}, ${words} 2001-01-01`) });
+    expect(body).toMatchObject({
+      code: 'DEAD_LETTER_LOST',
+      got: expect.stringContaining(`${actor}, ${words} 2001-01-01`),
+    });
     expect((await letters())[0]).toMatchObject({ id, replayedAt: null, replayCode: null });
     await manager.query(`UPDATE api_key SET ${column} = NULL WHERE id = $1`, [actor]);
     await test.as('admin').post(`/v1/dead-letters/${id}/replay`, {}).expect(200);
