@@ -112,16 +112,29 @@ function checkTask(task: Chosen['task'], labels: readonly string[], isTokens: bo
 function guessKind(column: ColumnLook, arePixels: boolean, file: string): ColumnKind {
   if (column.guess === 'number') return arePixels ? 'integer' : 'number';
   if (column.guess !== 'text') return column.guess;
-  const { firstText, numbers } = column;
-  const isMixed = numbers > 0 && firstText !== null;
   return refuseChoice(
     'DATA_COLUMN_KIND',
     `numbers or repeated categories in column "${column.name}" of ${file}`,
-    isMixed
-      ? `"${firstText.text.slice(0, 60)}" in row ${firstText.row}, beside ${numbers} numbers`
-      : `${column.distinct}${column.isMore ? ' or more' : ''} different texts`,
-    `${isMixed ? 'mend such cells or leave them empty, ' : ''}drop the column (--drop), or say that it is a category (--category)`,
+    ...textsOf(column),
   );
+}
+
+/** 2024-05-01, alone or before a time. */
+const date = /^\d{4}-\d\d-\d\d(?:$|[T ]\d\d:\d\d)/;
+/** -1,5 and 1.234,5. */
+const decimalComma = /^[+-]?\d*(?:\.\d{3})*,\d+$/;
+
+/** What is in a column of texts, and what to do about it. */
+function textsOf({ firstText, numbers, distinct, isMore }: ColumnLook): readonly [got: string, action: string] {
+  const or = 'drop the column (--drop), or say that it is a category (--category)';
+  const first = firstText === null ? '' : `"${firstText.text.slice(0, 60)}" in row ${firstText.row}`;
+  if (firstText !== null && decimalComma.test(firstText.text))
+    return [`${first}, a decimal comma`, `write decimals with a point, ${or}`];
+  if (numbers > 0 && firstText !== null)
+    return [`${first}, beside ${numbers} numbers`, `mend such cells or leave them empty, ${or}`];
+  if (firstText !== null && date.test(firstText.text))
+    return [`dates, first ${first}`, `give them as numbers, such as days since a start and the hour, or ${or}`];
+  return [`${distinct}${isMore ? ' or more' : ''} different texts`, or];
 }
 
 function labelKind(task: Chosen['task'], asked: ColumnKind | undefined, column: ColumnLook): ColumnKind {

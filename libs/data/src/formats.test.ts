@@ -118,9 +118,19 @@ describe('NumPy', () => {
     expect(await failure(() => rowsOf(path, options))).toMatchObject({ code });
   });
 
+  it('says how to save an array that it does not take', async () => {
+    expect(await failure(() => rowsOf(saved('fortran', 'f.npy')))).toMatchObject({
+      action: 'save numpy.ascontiguousarray(array)',
+    });
+    expect(await failure(() => rowsOf(put('big.npy', oneOf3('>f4'))))).toMatchObject({
+      got: '>f4',
+      action: 'save array.astype("<f4")',
+    });
+  });
+
   /** An array of 3 bytes, by hand. */
-  function oneOf3(): Buffer {
-    const head = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }\n";
+  function oneOf3(type = '|u1'): Buffer {
+    const head = `{'descr': '${type}', 'fortran_order': False, 'shape': (3,), }\n`;
     return Buffer.concat([
       Buffer.from('\x93NUMPY\x01\0', 'latin1'),
       Buffer.of(head.length, 0),

@@ -234,6 +234,15 @@ describe('a table, libs/data/SPEC.md', () => {
       code: 'DATA_COLUMN_KIND',
       got: '"12 kg" in row 21, beside 50 numbers',
     });
+    expect(await failure(() => imported(column(numbers.map((n) => `"1.0${n.padStart(2, '0')},5"`))))).toMatchObject({
+      got: '"1.000,5" in row 1, a decimal comma',
+      action: expect.stringContaining('decimals with a point'),
+    });
+    const days = numbers.map((n) => `2026-01-${String(Number(n) + 1).padStart(2, '0')} 12:00`);
+    expect(await failure(() => imported(column(days)))).toMatchObject({
+      got: 'dates, first "2026-01-01 12:00" in row 1',
+      action: expect.stringContaining('days since a start'),
+    });
     const { report } = await imported(column([...numbers, ...numbers, '12 kg', '12 kg']));
     expect(report.notes).toContain(
       'column "x" is read as categories: 60 of its cells are numbers, and "12 kg" in row 61 is none',

@@ -207,6 +207,34 @@ describe('files written by hand', () => {
     expect(importOnnx(bytes, { a: 10 }).layers[1]).toEqual({ op: 'relu', abits: 9 });
   });
 
+  it.each([
+    ['as one node', (g: OnnxFile, x: string) => g.node('Gelu', [x], { approximate: 'tanh' }), 20],
+    [
+      'spelled out, as GPT-2 has it',
+      (g: OnnxFile, x: string) => {
+        const cube = g.node('Mul', [g.node('Pow', [x, g.number(3)]), g.number(0.044715)]);
+        const inner = g.node('Mul', [g.node('Add', [x, cube]), g.number(Math.sqrt(2 / Math.PI))]);
+        return g.node('Mul', [
+          g.node('Mul', [x, g.number(0.5)]),
+          g.node('Add', [g.node('Tanh', [inner]), g.number(1)]),
+        ]);
+      },
+      13,
+    ],
+  ])('the tanh form of GELU as the erf form, and says so: %s', async (_, gelu, opset) => {
+    const bytes = handMade(
+      ['n', 6],
+      (g, x) => gelu(g, gelu(g, g.node('MatMul', [x, g.float32([6, 5], reals(30))]))),
+      opset,
+    );
+    const model = importOnnx(bytes);
+    expect(opsOf(model)).toBe('dense gelu gelu');
+    expect(model.messages).toEqual(['Gelu in its tanh form becomes the erf form: they differ by less than 0.0005']);
+    const found = await difference(bytes, model);
+    expect(found).toBeGreaterThan(1e-6);
+    expect(found).toBeLessThan(1e-3);
+  });
+
   it('may name a free size, which must be given', async () => {
     const bytes = handMade(['n', 'length', 6], (g, x) => g.node('MatMul', [x, g.float32([6, 5], reals(30))]));
     expect(() => importOnnx(bytes)).toThrow(/ONNX_INPUT.*free size "length"/);
@@ -260,7 +288,8 @@ describe('what has no layer is refused', () => {
       /dilations/,
     ],
     ['a softmax within', (g, x) => g.node('Relu', [g.node('Softmax', [x])]), /a softmax within/],
-    ['a tanh-shaped GELU', (g, x) => g.node('Gelu', [x], { approximate: 'tanh' }), /the tanh form/],
+    ['another GELU', (g, x) => g.node('Gelu', [x], { approximate: 'sigmoid' }), /a Gelu "sigmoid"/],
+    ['attention as one node', (g, x) => g.node('Attention', [x, x, x]), /opset_version up to 22/],
     ['an unknown node', (g, x) => g.node('Quux', [x]), /Quux "node t0": no layer/],
     ['a product of edges', (g, x) => g.node('Mul', [x, g.node('Tanh', [x])]), /Mul/],
     ['records that are mixed', (g, x) => g.node('Reshape', [x, g.int64(1, -1)]), /./],
@@ -277,7 +306,7 @@ describe('what has no layer is refused', () => {
     expect(() => importOnnx(bytes)).toThrow(/^ONNX_EXTERNAL_DATA/);
   });
 
-  it.each([12, 22])('opset %d', (opset) => {
+  it.each([12, 24])('opset %d', (opset) => {
     expect(() => importOnnx(handMade(['n', 2], (g, x) => g.node('Relu', [x]), opset))).toThrow(/^ONNX_OPSET/);
   });
 

@@ -134,8 +134,8 @@ async function headOf(content: () => AsyncIterable<Uint8Array>, file: string): P
     bytes = Buffer.concat([bytes, chunk]);
     if (bytes.length >= limits.npyHeaderBytesMax) break;
   }
-  const refuse = (expected: string, got: unknown): never =>
-    refuseData('DATA_NPY', { file }, { expected, got, action: 'save it again with numpy.save' });
+  const refuse = (expected: string, got: unknown, action = 'save it again with numpy.save'): never =>
+    refuseData('DATA_NPY', { file }, { expected, got, action });
   if (bytes.length < 12 || bytes.toString('latin1', 0, 6) !== '\x93NUMPY') refuse('an array of NumPy', 'other bytes');
   const version = bytes[6]!;
   if (version < 1 || version > 3) refuse('version 1 to 3', version);
@@ -147,8 +147,13 @@ async function headOf(content: () => AsyncIterable<Uint8Array>, file: string): P
   const text = bytes.toString('utf8', 8 + lengthBytes, dataStart);
   const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
   const type = descr === undefined || !Object.hasOwn(types, descr) ? undefined : types[descr];
-  if (type === undefined) return refuse(`an element type of ${Object.keys(types).join(' ')}`, descr);
-  if (!/'fortran_order':\s*False/.test(text)) refuse('rows one after the other (fortran_order False)', text);
+  if (type === undefined) {
+    const kind = descr?.startsWith('>') === true ? descr.replace('>', '<') : '<f4';
+    return refuse(`an element type of ${Object.keys(types).join(' ')}`, descr, `save array.astype("${kind}")`);
+  }
+  if (!/'fortran_order':\s*False/.test(text)) {
+    refuse('rows one after the other (fortran_order False)', text.trim(), 'save numpy.ascontiguousarray(array)');
+  }
   const sides = /'shape':\s*\(([\d\s,L]*)\)/.exec(text)?.[1];
   const shape = sides
     ?.split(',')

@@ -53,7 +53,7 @@ interface Bounds {
   readonly elements: ElementBudget;
 }
 
-const [opsetMin, opsetMax] = [13, 21];
+const [opsetMin, opsetMax] = [13, 23];
 
 /** @throws Rejection ONNX_MALFORMED, ONNX_LIMIT, ONNX_OPSET, ONNX_EXTERNAL_DATA, ONNX_TYPE, ONNX_SHAPE */
 export function decodeModel(bytes: Uint8Array): OnnxModel {

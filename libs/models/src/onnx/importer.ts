@@ -34,7 +34,7 @@ export function indexOf(model: OnnxModel): GraphIndex {
 
 export class Importer {
   readonly draft = new NetDraft();
-  readonly messages: string[] = [];
+  readonly #messages = new Set<string>();
   end: End | undefined;
   readonly #known = new KnownTensors();
   /** Tensors that come from refused nodes. */
@@ -58,10 +58,15 @@ export class Importer {
       isOutput: (name) => graph.outputs.has(name) && (graph.readers.get(name) ?? []).length === 0,
       leaveOut: (end, node) => {
         this.end = end;
-        this.messages.push(`${end} "${node}" at the end is left out: the loss ${lossOf[end]} has it`);
+        this.#messages.add(`${end} "${node}" at the end is left out: the loss ${lossOf[end]} has it`);
       },
+      tell: (message) => this.#messages.add(message),
     };
     this.#regions = new Regions(graph, this.#known, this.#scene);
+  }
+
+  get messages(): readonly string[] {
+    return [...this.#messages];
   }
 
   /** @returns what the tensor `output` is. @throws UnsupportedModel with all nodes that stand in its way */

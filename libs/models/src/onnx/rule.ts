@@ -15,6 +15,8 @@ export interface Scene {
   isOutput(name: string): boolean;
   /** A node at the end was left out, which the loss does. */
   leaveOut(end: End, node: string): void;
+  /** What whoever imports should know: a sentence, told once. */
+  tell(message: string): void;
 }
 
 export type Rule = (node: OnnxNode, inputs: readonly (Known | undefined)[], scene: Scene) => readonly Known[];

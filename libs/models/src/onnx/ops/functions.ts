@@ -7,8 +7,8 @@ import { isLastAxis, type Value } from '../draft.js';
 import type { Scene } from '../rule.js';
 import { affineOf } from '../affine.js';
 import { dimsOf, placesOf } from '../view.js';
-import { activationOf } from './activation.js';
-import { gelu, logistic } from './arithmetic.js';
+import { activationOf, byTanh } from './activation.js';
+import { gelu, geluByTanh, logistic } from './arithmetic.js';
 import { normOf, type NormKind } from './normalization.js';
 
 /** A sample of the edge and what the nodes make of it; both have the tensor's sizes. */
@@ -43,8 +43,9 @@ export function sampleOf(value: Value, k: number): Constant {
 const near = (found: number, wanted: number, scale = 1): boolean =>
   Math.abs(found - wanted) <= 2e-6 * (Math.abs(wanted) + scale);
 
-const pointwise: readonly (readonly [string, (x: number) => number])[] = [
+const pointwise: readonly (readonly [op: string, f: (x: number) => number, message?: string])[] = [
   ['gelu', gelu],
+  ['gelu', geluByTanh, byTanh],
   ['silu', (x) => x * logistic(x)],
   ['relu', (x) => Math.max(0, x)],
   ['sigmoid', logistic],
@@ -142,7 +143,7 @@ export function functionOf(
   value: Value,
   samples: readonly Sample[],
   constants: readonly number[],
-  { draft, a }: Scene,
+  { draft, a, tell }: Scene,
 ): Value | undefined {
   if (samples.some(({ x, y }) => String(x.dims) !== String(y.dims))) return undefined;
   if (value.edge.scores !== undefined) return maskedScores(value, samples);
@@ -150,7 +151,10 @@ export function functionOf(
   if (value.edge.isTokens) return undefined;
   if (samples.some(({ y }) => y.values.some((found) => !Number.isFinite(found)))) return undefined;
   const found = pointwise.find(([, f]) => isFunction(samples, f));
-  if (found !== undefined) return activationOf(draft, found[0], value);
+  if (found !== undefined) {
+    if (found[2] !== undefined) tell(found[2]);
+    return activationOf(draft, found[0], value);
+  }
   const whole = draft.whole(draft.settled(value));
   const last = value.view.dims.length - 1;
   const norm = isLastAxis(whole, last) ? normIn(samples, dimsOf(value.view)[last]!, constants) : undefined;

@@ -54,6 +54,7 @@ const unsupported: Readonly<Record<string, readonly [string, string]>> = {
     ['ConvTranspose', 'Resize', 'Upsample', 'DepthToSpace', 'MaxUnpool'].map((op) => [op, resized]),
   ),
   ...Object.fromEntries(['If', 'Loop', 'Scan'].map((op) => [op, branching])),
+  Attention: ['attention as one node', 'an export with opset_version up to 22, which spells it out'],
   Concat: ['a join of edges', 'one layer with more outputs, or a sum'],
   GlobalMaxPool: ['a maximum over the whole map', 'GlobalAveragePool, or MaxPool with a kernel of the map'],
   GroupNormalization: ['a norm over groups', 'LayerNormalization over the channels'],
