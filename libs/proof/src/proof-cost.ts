@@ -27,7 +27,7 @@ const keptCodewordBytes = 2 ** 28;
 
 const memory = { fixed: 40 * 2 ** 20, perCell: 64, perLeaf: 96 };
 /** Of the transaction that carries a proof alone, calldata at today's price. */
-const gas = { fixed: 1_040_000, perByte: 39.4, perSymbol: 240, perLevel: 1_080_000 };
+const gas = { fixed: 968_000, perByte: 39.4, perSymbol: 116, perLevel: 602_000 };
 
 export function proofCost(plan: Plan): ProofCost {
   const proofBytes = expectedProofBytes(plan);

@@ -71,12 +71,12 @@ describe('what proofs are expected to cost', () => {
 
   // Separate variant, proved and verified by the contract under Osaka: gas, and most linear memory in MiB.
   it.each([
-    [1, 'chain1', 5_735_046, 255],
-    [4, 'chain1', 6_224_746, 330],
-    [8, 'chain26', 6_438_913, 579],
-    [16, 'chain64', 6_370_768, 1201],
-    [32, 'chain64', 6_743_997, 1073],
-    [64, 'steps128', 7_482_555, 2202],
+    [1, 'chain1', 5_319_057, 255],
+    [4, 'chain1', 5_776_575, 330],
+    [8, 'chain26', 5_924_931, 579],
+    [16, 'chain64', 5_818_964, 1201],
+    [32, 'chain64', 6_018_391, 1073],
+    [64, 'steps128', 6_470_238, 2202],
   ])('is what %i steps under %s took', (superblock, profile, gas, memory) => {
     const cost = ofPlan(superblock, profile, 'separate');
     expect(Math.abs(cost.gas! / gas - 1)).toBeLessThan(0.05);

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
-import {LOW, P, PP, SYMBOL} from "./Lanes.sol";
+import {LOW, P, PP} from "./Lanes.sol";
 import {FlowMessages} from "./FlowMessages.sol";
 import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 import {Transcript} from "./Transcript.sol";
@@ -24,6 +24,7 @@ struct Flow {
     uint256 omega;
     uint256 selectors; // by block key, 0 until asked for
     uint256 sizesAt; // m_t, calldata bytes
+    bool uniform; // they are all the same
     uint256 rowTable; // eq(ρ, ·) over the global rows
     uint256 hidden; // weights of the messages of F2
     uint256 hiddenAt; // their calldata position and first pad
@@ -32,6 +33,8 @@ struct Flow {
     uint256 product; // point of F3
     uint256 gammaClass;
     uint256 leaf; // ρ of F1
+    uint256 leafTails; // eq of its last k coordinates with those of the point, for every k; the same of F3
+    uint256 productTails;
     uint256 beta;
     uint256 real; // Σ over the real samples at the point
     uint256 samples; // eq of the samples of F5 at the point, and over the real ones
@@ -83,28 +86,28 @@ library Claims {
         }
     }
 
-    /// The weight of a block in the hypercube at the point.
-    function selector(Flow memory f, Plan memory p, uint256 layer, uint256 kind, uint256 vars)
-        internal
-        pure
-        returns (uint256 s)
-    {
+    /// A block of `vars` variables. One word, so that the compiler makes no copy of what takes it for every kind.
+    function blockOf(uint256 layer, uint256 kind, uint256 vars) internal pure returns (uint256) {
         unchecked {
-            uint256 key = layer * 32 + kind;
+            return (layer * 32 + kind) | (vars << 16);
+        }
+    }
+
+    /// The weight of a block in the hypercube at the point.
+    function selector(Flow memory f, Plan memory p, uint256 block_) internal pure returns (uint256 s) {
+        unchecked {
+            uint256 key = block_ & 0xffff;
             s = Ext.get(f.selectors, key);
             if (s != 0) return s;
-            s = Ext.eqIndex(f.point, p.vars - vars, (Ext.get(p.offsets, key) - 1) >> vars);
+            uint256 vars = block_ >> 16;
+            s = Ext.eqPlace(f.rowTable, p.vars - p.m, f.point, p.vars - vars, (Ext.get(p.offsets, key) - 1) >> vars);
             Ext.put(f.selectors, key, s);
         }
     }
 
     /// A weight times the weight of its block.
-    function part(Flow memory f, Plan memory p, uint256 layer, uint256 kind, uint256 vars, uint256 weight)
-        internal
-        pure
-        returns (uint256)
-    {
-        return Ext.mul(weight, f.selector(p, layer, kind, vars));
+    function part(Flow memory f, Plan memory p, uint256 block_, uint256 weight) internal pure returns (uint256) {
+        return Ext.mul(weight, f.selector(p, block_));
     }
 
     /// Adds parts of blocks that share their axes.
@@ -112,14 +115,10 @@ library Claims {
         f.omega = Ext.add(f.omega, Ext.mul(parts, axes));
     }
 
-    /// eq of the last `vars` coordinates of a list of `length` words with those of the point.
-    function eqTail(Flow memory f, Plan memory p, uint256 list, uint256 length, uint256 vars)
-        internal
-        pure
-        returns (uint256)
-    {
+    /// eq of the last k coordinates of a list of `length` words with those of the point, for every k.
+    function tails(Flow memory f, Plan memory p, uint256 list, uint256 length) internal pure returns (uint256) {
         unchecked {
-            return Ext.eq(list + 32 * (length - vars), f.tail(p, vars), vars);
+            return Ext.eqTails(list + 32 * length, f.tail(p, 0), length < p.vars ? length : p.vars);
         }
     }
 
@@ -204,48 +203,43 @@ library Claims {
     function sumcheck(Flow memory f, uint256 pos, uint256 count, uint256 weight) internal pure returns (uint256 point) {
         unchecked {
             point = f.challenges;
-            (uint256 sum, uint256 negative, uint256 half) = (0, Ext.neg(weight), Ext.HALF);
-            (uint256 messages, uint256 pads) = (f.messages, f.pads + 32 * f.pad);
-            assembly ("memory-safe") {
-                function times(a, b0, b1) -> c {
-                    let l := mul(a, b0)
-                    let h := mul(a, b1)
-                    c := or(
-                        mod(add(and(l, LOW), mul(7, shr(128, h))), P),
-                        shl(128, mod(add(shr(128, l), and(h, LOW)), P))
-                    )
-                }
-                let re := 0
-                let im := 0
-                let r := half
-                for { let k := 0 } lt(k, count) { k := add(k, 1) } {
-                    let rho := mload(add(point, shl(5, k)))
-                    if pos { r := mload(add(pos, shl(5, k))) }
-                    let de := calldataload(messages)
-                    messages := add(messages, 32)
-                    // d, by ρ − r
-                    let x := sub(add(rho, PP), r)
-                    x := or(mod(and(x, LOW), P), shl(128, mod(shr(128, x), P)))
-                    let l := mul(x, shr(192, de))
-                    let h := mul(x, and(shr(128, de), SYMBOL))
-                    re := add(re, add(and(l, LOW), mul(7, shr(128, h))))
-                    im := add(im, add(shr(128, l), and(h, LOW)))
-                    mstore(pads, times(negative, and(x, LOW), shr(128, x)))
-                    // e, by ρ² − ρ = ρ·(ρ − 1)
-                    x := times(rho, mod(add(and(rho, LOW), sub(P, 1)), P), shr(128, rho))
-                    l := mul(x, and(shr(64, de), SYMBOL))
-                    h := mul(x, and(de, SYMBOL))
-                    re := add(re, add(and(l, LOW), mul(7, shr(128, h))))
-                    im := add(im, add(shr(128, l), and(h, LOW)))
-                    mstore(add(pads, 32), times(negative, and(x, LOW), shr(128, x)))
-                    pads := add(pads, 64)
-                }
-                sum := or(mod(re, P), shl(128, mod(im, P)))
-            }
-            f.messages = messages;
+            uint256 pads = f.pads + 32 * f.pad;
+            _roundWeights(pads, point, pos, count, Ext.neg(weight));
+            (, uint256 sum) = Ext.dotElements(f.messages, 2 * count, pads);
+            f.addConstant(Ext.neg(sum));
+            f.messages += 32 * count;
             f.pad += 2 * count;
-            f.addConstant(Ext.mul(weight, sum));
             f.challenges += 32 * count;
+        }
+    }
+
+    /// What weighs d and e of every round: ρ − r and ρ² − ρ, times `weight`.
+    /// @param pos point of the claim before, or 0: r = ½
+    function _roundWeights(uint256 to, uint256 point, uint256 pos, uint256 count, uint256 weight) private pure {
+        uint256 half = Ext.HALF;
+        assembly ("memory-safe") {
+            function times(a, b) -> c {
+                let l := mul(a, and(b, LOW))
+                let h := mul(a, shr(128, b))
+                c := or(
+                    mod(add(and(l, LOW), mul(7, shr(128, h))), P),
+                    shl(128, mod(add(shr(128, l), and(h, LOW)), P))
+                )
+            }
+            for { let end := add(point, shl(5, count)) } lt(point, end) { point := add(point, 32) } {
+                let rho := mload(point)
+                let r := half
+                if pos {
+                    r := mload(pos)
+                    pos := add(pos, 32)
+                }
+                let x := sub(add(rho, PP), r)
+                mstore(to, times(weight, or(mod(and(x, LOW), P), shl(128, mod(shr(128, x), P)))))
+                // ρ·(ρ − 1)
+                x := times(rho, or(mod(add(and(rho, LOW), sub(P, 1)), P), shl(128, shr(128, rho))))
+                mstore(add(to, 32), times(weight, x))
+                to := add(to, 64)
+            }
         }
     }
 

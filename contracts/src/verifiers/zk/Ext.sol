@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LOW, PP} from "./Lanes.sol";
+import {CARRIES, LOW, PP, ROOM, SYMBOL, SYMBOLS} from "./Lanes.sol";
 
 /// F_p[X]/(X² − 7) over Goldilocks; c0 + c1·X is the word c0 | c1 << 128, both canonical (libs/zk/SPEC.md §1, §15).
 /// Vectors are pointers to memory words. The most significant bit of an index is variable 0.
@@ -119,6 +119,33 @@ library Ext {
         }
     }
 
+    /// eq of the last k of n coordinates of two lists, for every k.
+    /// @param a end of the one, `b` end of the other
+    function eqTails(uint256 a, uint256 b, uint256 n) internal pure returns (uint256 list) {
+        unchecked {
+            list = allocate(n + 1);
+            uint256 result = ONE;
+            put(list, 0, ONE);
+            for (uint256 k = 1; k <= n; ++k) {
+                result = mul(result, eq(a - 32 * k, b - 32 * k, 1));
+                put(list, k, result);
+            }
+        }
+    }
+
+    /// As `eqIndex`, where `table` is eq of the first `known` coordinates.
+    function eqPlace(uint256 table, uint256 known, uint256 point, uint256 n, uint256 index)
+        internal
+        pure
+        returns (uint256)
+    {
+        unchecked {
+            if (n < known) return eqIndex(point, n, index);
+            n -= known;
+            return mul(get(table, (index >> n) & ((1 << known) - 1)), eqIndex(point + 32 * known, n, index));
+        }
+    }
+
     /// eq(point, bits of index).
     function eqIndex(uint256 point, uint256 n, uint256 index) internal pure returns (uint256 result) {
         assembly ("memory-safe") {
@@ -197,13 +224,79 @@ library Ext {
         }
     }
 
-    /// The multilinear extension of 2^n values at a point: rows of the low half of the variables, then their sums.
-    function evaluate(uint256 values, uint256 point, uint256 n) internal pure returns (uint256 result) {
+    /// Σ weight_i·element_i of `count` extension elements of the calldata, and whether all are canonical: two to a word,
+    /// their coordinates 128 bits apart. Sums are kept as in `dot`.
+    function dotElements(uint256 pos, uint256 count, uint256 weights)
+        internal
+        pure
+        returns (bool canonical, uint256 sum)
+    {
+        assembly ("memory-safe") {
+            let carry := 0
+            let byRe := 0
+            let byIm := 0
+            let re := 0
+            let im := 0
+            let end := add(pos, shl(4, count))
+            if and(count, 1) {
+                let odd := shr(128, calldataload(pos))
+                let even := shr(64, odd)
+                odd := and(odd, SYMBOL)
+                carry := or(add(even, ROOM), add(odd, ROOM))
+                byRe := mul(mload(weights), even)
+                byIm := mul(mload(weights), odd)
+                im := shr(128, byRe)
+                re := shr(128, byIm)
+                pos := add(pos, 16)
+                weights := add(weights, 32)
+            }
+            for {} lt(pos, end) { pos := add(pos, 32) } {
+                let odd := calldataload(pos)
+                let even := and(shr(64, odd), SYMBOLS)
+                odd := and(odd, SYMBOLS)
+                carry := or(carry, or(add(even, ROOM), add(odd, ROOM)))
+                let x := mload(weights)
+                let y := mload(add(weights, 32))
+                weights := add(weights, 64)
+                let a := mul(x, shr(128, even))
+                let b := mul(y, and(even, LOW))
+                byRe := add(byRe, add(a, b))
+                im := add(im, add(shr(128, a), shr(128, b)))
+                a := mul(x, shr(128, odd))
+                b := mul(y, and(odd, LOW))
+                byIm := add(byIm, add(a, b))
+                re := add(re, add(shr(128, a), shr(128, b)))
+            }
+            canonical := iszero(and(carry, CARRIES))
+            sum := or(
+                mod(add(sub(byRe, shl(128, im)), mul(7, re)), P),
+                shl(128, mod(add(im, sub(byIm, shl(128, re))), P))
+            )
+        }
+    }
+
+    /// The multilinear extension of 2^n elements of the calldata, canonical ones, at a point.
+    function evaluateElements(uint256 pos, uint256 point, uint256 n) internal pure returns (uint256 result) {
         unchecked {
             uint256 low = n / 2;
             uint256 columns = eqTable(point + 32 * (n - low), low);
             uint256 rows = eqTable(point, n - low);
-            for (uint256 i; i < 1 << (n - low); ++i) {
+            for (uint256 end = rows + (32 << (n - low)); rows < end; rows += 32) {
+                (, uint256 own) = dotElements(pos, 1 << low, columns);
+                result = add(result, mul(get(rows, 0), own));
+                pos += 16 << low;
+            }
+        }
+    }
+
+    /// The multilinear extension of 2^n values at a point, of which those from `used` on are zero: rows of the low half of
+    /// the variables, then their sums.
+    function evaluate(uint256 values, uint256 used, uint256 point, uint256 n) internal pure returns (uint256 result) {
+        unchecked {
+            uint256 low = n / 2;
+            uint256 columns = eqTable(point + 32 * (n - low), low);
+            uint256 rows = eqTable(point, n - low);
+            for (uint256 i; i << low < used; ++i) {
                 result = add(result, mul(get(rows, i), dot(values + (32 << low) * i, columns, 1 << low)));
             }
         }

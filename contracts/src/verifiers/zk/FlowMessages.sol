@@ -137,6 +137,6 @@ library FlowMessages {
 
     /// Messages whose values are read again later.
     function _skip(Reader memory r, uint256 count) private pure {
-        r.receiveMany(count, r.spare);
+        r.receiveUnread(count);
     }
 }

@@ -68,13 +68,13 @@ library Leaves {
                 Ext.put(q.strips, k, Ext.add(e, Ext.mul(delta, pi)));
             }
             uint256 depth = p.m + p.logBlowup;
-            if (_root(r, p, q, hashes[TREE_W0], depth, scratch) != uint256(roots.w0)) revert STEP_MERKLE_W0();
-            if (_root(r, p, q, hashes[TREE_WT], depth, scratch) != uint256(roots.wt)) {
+            if (_root(r, p, q, hashes[TREE_W0], depth) != uint256(roots.w0)) revert STEP_MERKLE_W0();
+            if (_root(r, p, q, hashes[TREE_WT], depth) != uint256(roots.wt)) {
                 if (p.joint) revert STEP_MERKLE_J();
                 revert STEP_MERKLE_WT();
             }
-            if (!p.joint && _root(r, p, q, hashes[TREE_S], depth, scratch) != uint256(roots.s)) revert STEP_MERKLE_S();
-            if (_root(r, p, q, hashes[TREE_D], depth, scratch) != uint256(roots.d)) revert STEP_MERKLE_D();
+            if (!p.joint && _root(r, p, q, hashes[TREE_S], depth) != uint256(roots.s)) revert STEP_MERKLE_S();
+            if (_root(r, p, q, hashes[TREE_D], depth) != uint256(roots.d)) revert STEP_MERKLE_D();
         }
     }
 
@@ -93,12 +93,12 @@ library Leaves {
             q.rows = Ext.allocate(q.size);
             for (uint256 k; k < q.size; ++k) {
                 uint256 pos = _takeSymbols(r, 2 * count);
-                (bool canonical, uint256 sum) = _foldElements(pos, count, rowTable);
+                (bool canonical, uint256 sum) = Ext.dotElements(pos, count, rowTable);
                 if (!canonical) revert STEP_NONCANONICAL();
                 Ext.put(q.rows, k, sum);
                 Ext.put(hashes, k, _hash(LEVEL_HEADER, pos, 16 * count, scratch));
             }
-            return _root(r, p, q, hashes, level.columnVars + level.logBlowup, scratch);
+            return _root(r, p, q, hashes, level.columnVars + level.logBlowup);
         }
     }
 
@@ -196,33 +196,6 @@ library Leaves {
         }
     }
 
-    /// Σ weight_i·element_i of `count` extension elements, and whether all are canonical.
-    function _foldElements(uint256 pos, uint256 count, uint256 weights)
-        private
-        pure
-        returns (bool canonical, uint256 sum)
-    {
-        assembly ("memory-safe") {
-            let carry := 0
-            let re := 0
-            let im := 0
-            for { let end := add(pos, shl(4, count)) } lt(pos, end) { pos := add(pos, 16) } {
-                let c1 := shr(128, calldataload(pos))
-                let c0 := shr(64, c1)
-                c1 := and(c1, SYMBOL)
-                carry := or(carry, or(add(c0, ROOM), add(c1, ROOM)))
-                let x := mload(weights)
-                weights := add(weights, 32)
-                let h := mul(x, c1)
-                x := mul(x, c0)
-                re := add(re, add(and(x, LOW), mul(7, shr(128, h))))
-                im := add(im, add(shr(128, x), and(h, LOW)))
-            }
-            canonical := iszero(and(carry, CARRIES))
-            sum := or(mod(re, P), shl(128, mod(im, P)))
-        }
-    }
-
     function _pair(uint256 pos) private pure returns (uint256 v) {
         assembly ("memory-safe") {
             let w := shr(128, calldataload(pos))
@@ -250,20 +223,18 @@ library Leaves {
 
     /// The root that these leaves and the next siblings of the proof give. Siblings are read before their number is
     /// known: a proof that ends among them is refused at the end, whatever was hashed.
-    function _root(Reader memory r, Plan memory p, Queries memory q, uint256 hashes, uint256 depth, uint256 scratch)
+    function _root(Reader memory r, Plan memory p, Queries memory q, uint256 hashes, uint256 depth)
         private
         pure
-        returns (uint256)
+        returns (uint256 root)
     {
-        uint256 nodes = _nodes(q, hashes);
-        uint256 end = nodes + 64 * q.size;
-        uint256 pos = r.cursor;
-        for (; depth > 0; --depth) {
-            (end, pos) = _level(nodes, end, pos, p.digestBytes, scratch);
+        unchecked {
+            uint256 nodes = _nodes(q, hashes);
+            uint256 pos;
+            (root, pos) = _climb(nodes, nodes + 64 * q.size, depth, r.cursor, p.digestBytes);
+            if (pos > r.end) revert STEP_PROOF_LENGTH();
+            r.cursor = pos;
         }
-        if (pos > r.end) revert STEP_PROOF_LENGTH();
-        r.cursor = pos;
-        return Ext.get(nodes, 1);
     }
 
     /// Pairs of place and hash, and room for one more place.
@@ -277,50 +248,55 @@ library Leaves {
         }
     }
 
-    /// One level of a multiproof, in place: the parents of the nodes up to `end`. Words are written whole, left before
-    /// right before the domain byte, so that of each only `cut` bytes stay.
-    /// @return to   end of the parents
+    /// The levels of a multiproof, in place: each turns the nodes up to `end` into their parents. Words are written whole,
+    /// left before right before the domain byte, so that of each only `cut` bytes stay. The message lies in the first
+    /// words of memory; its last byte may be the highest of the free memory pointer, which is zero again at the end.
+    /// @return root of the only node that is left
     /// @return next calldata position after the siblings
-    function _level(uint256 nodes, uint256 end, uint256 pos, uint256 cut, uint256 scratch)
+    function _climb(uint256 nodes, uint256 end, uint256 depth, uint256 pos, uint256 cut)
         private
         pure
-        returns (uint256 to, uint256 next)
+        returns (uint256 root, uint256 next)
     {
         assembly ("memory-safe") {
-            to := nodes
-            next := pos
-            let right := add(scratch, cut)
-            let domain := add(right, cut)
-            let size := add(shl(1, cut), 1)
-            // No node has this place: the last one has no neighbour.
-            mstore(end, not(0))
-            for {} lt(nodes, end) {} {
-                let place := mload(nodes)
-                let own := mload(add(nodes, 32))
-                nodes := add(nodes, 64)
-                switch and(place, 1)
-                case 0 {
-                    mstore(scratch, own)
-                    switch eq(mload(nodes), add(place, 1))
-                    case 1 {
-                        mstore(right, mload(add(nodes, 32)))
-                        nodes := add(nodes, 64)
+            let domain := shl(1, cut)
+            for {} depth { depth := sub(depth, 1) } {
+                let from := nodes
+                let to := nodes
+                // No node has this place: the last one has no neighbour.
+                mstore(end, not(0))
+                for {} lt(from, end) {} {
+                    let place := mload(from)
+                    let own := mload(add(from, 32))
+                    from := add(from, 64)
+                    switch and(place, 1)
+                    case 0 {
+                        mstore(0, own)
+                        switch eq(mload(from), or(place, 1))
+                        case 0 {
+                            mstore(cut, calldataload(pos))
+                            pos := add(pos, cut)
+                        }
+                        default {
+                            mstore(cut, mload(add(from, 32)))
+                            from := add(from, 64)
+                        }
                     }
                     default {
-                        mstore(right, calldataload(next))
-                        next := add(next, cut)
+                        mstore(0, calldataload(pos))
+                        mstore(cut, own)
+                        pos := add(pos, cut)
                     }
+                    mstore8(domain, 1)
+                    mstore(to, shr(1, place))
+                    mstore(add(to, 32), keccak256(0, add(domain, 1)))
+                    to := add(to, 64)
                 }
-                default {
-                    mstore(scratch, calldataload(next))
-                    mstore(right, own)
-                    next := add(next, cut)
-                }
-                mstore8(domain, 1)
-                mstore(to, shr(1, place))
-                mstore(add(to, 32), keccak256(scratch, size))
-                to := add(to, 64)
+                end := to
             }
+            mstore8(64, 0)
+            root := mload(add(nodes, 32))
+            next := pos
         }
     }
 }

@@ -10,6 +10,8 @@ library Lookups {
     using Claims for Flow;
 
     uint256 private constant TABLE_VARS = 16;
+    /// First coordinates of a point over which places of columns share a table.
+    uint256 private constant PREFIX = 4;
 
     /// F1 down to the leaves; the claims of the lookups but for those of logits and rows.
     /// @return columns the weight of each column
@@ -50,12 +52,16 @@ library Lookups {
             uint256 count = p.lookupVars - 1;
             uint256 square = Ext.mul(w, Ext.mul(lambda, lambda));
             if (p.plainLow) {
+                uint256 tails = f.tails(p, pos, count);
+                uint256 table = Ext.eqTable(pos, PREFIX);
                 for (uint256 i; i < p.lookups; ++i) {
-                    (uint256 half, uint256 weight) = _place(p, i, pos);
-                    if (half == 1) _numerator(f, p, i, pos, Ext.mul(square, weight));
+                    if (ZkPlan.word(p.lookupsAt, 5 * i + 4) >> count == 0) continue;
+                    (, uint256 weight) = _place(p, i, pos, table);
+                    _numerator(f, p, i, tails, Ext.mul(square, weight));
                 }
             }
             f.leaf = f.sumcheck(pos, count, w);
+            f.leafTails = f.tails(p, f.leaf, count);
             f.hiddenAt = f.messages;
             f.hiddenPad = f.pad;
             f.hidden = Ext.allocate(p.hidden);
@@ -84,8 +90,8 @@ library Lookups {
         }
     }
 
-    /// The numerator of one column at a point of its half.
-    function _numerator(Flow memory f, Plan memory p, uint256 i, uint256 pos, uint256 weight) private pure {
+    /// The numerator of one column at a point of its half, of which `tails` are known.
+    function _numerator(Flow memory f, Plan memory p, uint256 i, uint256 tails, uint256 weight) private pure {
         unchecked {
             uint256 kind = ZkPlan.word(p.lookupsAt, 5 * i);
             if (!ZkPlan.isTable(kind)) {
@@ -93,19 +99,23 @@ library Lookups {
                 return;
             }
             uint256 vars = kind == ZkPlan.TABLES + 2 ? p.expVars : TABLE_VARS;
-            uint256 axes = f.eqTail(p, pos, p.lookupVars - 1, vars);
-            f.addClaim(f.part(p, 0, kind - 2, vars, Ext.neg(weight)), axes);
+            f.addClaim(f.part(p, Claims.blockOf(0, kind - 2, vars), Ext.neg(weight)), Ext.get(tails, vars));
         }
     }
 
     /// Half of a column and its weight there.
-    function _place(Plan memory p, uint256 i, uint256 pos) private pure returns (uint256 half, uint256 weight) {
+    /// @param table eq of the first coordinates of the point
+    function _place(Plan memory p, uint256 i, uint256 pos, uint256 table)
+        private
+        pure
+        returns (uint256 half, uint256 weight)
+    {
         unchecked {
             uint256 vars = ZkPlan.word(p.lookupsAt, 5 * i + 3);
             uint256 offset = ZkPlan.word(p.lookupsAt, 5 * i + 4);
             uint256 count = p.lookupVars - 1;
             half = offset >> count;
-            weight = Ext.eqIndex(pos, count - vars, (offset & ((1 << count) - 1)) >> vars);
+            weight = Ext.eqPlace(table, PREFIX, pos, count - vars, (offset & ((1 << count) - 1)) >> vars);
         }
     }
 
@@ -118,10 +128,11 @@ library Lookups {
         unchecked {
             columns = Ext.allocate(ZkPlan.COLUMNS * ZkPlan.STRIDE);
             uint256[2] memory free_ = [Ext.ONE, Ext.ONE];
+            uint256 table = Ext.eqTable(f.leaf, PREFIX);
             for (uint256 i; i < p.lookups; ++i) {
-                (uint256 half, uint256 weight) = _place(p, i, f.leaf);
+                (uint256 half, uint256 weight) = _place(p, i, f.leaf, table);
                 free_[half] = Ext.sub(free_[half], weight);
-                _numerator(f, p, i, f.leaf, Ext.mul(halves[2 + half], weight));
+                _numerator(f, p, i, f.leafTails, Ext.mul(halves[2 + half], weight));
                 weight = Ext.mul(halves[half], weight);
                 f.addConstant(Ext.mul(weight, alpha));
                 Ext.put(columns, ZkPlan.column(p.lookupsAt, i), Ext.neg(weight));
@@ -145,11 +156,11 @@ library Lookups {
             uint256 actY = Ext.scale(act, Ext.inversePow2(s));
             uint256 square = Ext.mul(f.beta, f.beta);
             uint256 high = Ext.scale(act, Ext.inversePow2(16));
-            uint256 parts = f.part(p, l, Claims.A, vars, Ext.mul(act, f.beta));
-            parts = Ext.add(parts, f.part(p, l, Claims.M, vars, Ext.mul(act, square)));
+            uint256 parts = f.part(p, Claims.blockOf(l, Claims.A, vars), Ext.mul(act, f.beta));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(l, Claims.M, vars), Ext.mul(act, square)));
             uint256 w = Ext.sub(Ext.scale(column(columns, 1, l), Ext.pow2(32 - s)), actY);
-            parts = Ext.add(parts, f.part(p, l, Claims.L, vars, Ext.add(w, column(columns, 22, l))));
-            parts = Ext.add(parts, f.part(p, l, Claims.H, vars, Ext.sub(column(columns, 2, l), high)));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(l, Claims.L, vars), Ext.add(w, column(columns, 22, l))));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(l, Claims.H, vars), Ext.sub(column(columns, 2, l), high)));
             f.addConstant(Ext.mul(act, Ext.add(Ext.HALF + (1 << 15), Ext.mul(square, f.beta))));
             Claims.addTo(f.hidden, 2 * l - 2, actY);
             uint256 ofG = column(columns, 3, l);
@@ -159,10 +170,10 @@ library Lookups {
             f.addConstant(Ext.add(Ext.scale(Ext.add(ofG, narrow), 1 << 15), Ext.scale(low, 1 << (s - 1))));
             Claims.addTo(f.hidden, 2 * l - 1, low);
             w = Ext.add(ofG, Ext.scale(narrow, 1 << (16 - p.errorBits)));
-            parts = Ext.add(parts, f.part(p, l, Claims.G, vars, Ext.sub(w, Ext.scale(low, 1 << s))));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(l, Claims.G, vars), Ext.sub(w, Ext.scale(low, 1 << s))));
             w = Ext.sub(column(columns, 5, l), Ext.scale(low, 1 << (s - 16)));
-            parts = Ext.add(parts, f.part(p, l, Claims.HP, vars, w));
-            f.addClaim(parts, f.eqTail(p, f.leaf, p.lookupVars - 1, vars));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(l, Claims.HP, vars), w));
+            f.addClaim(parts, Ext.get(f.leafTails, vars));
         }
     }
 
@@ -189,7 +200,7 @@ library Lookups {
     function pieceAxes(Flow memory f, Plan memory p, uint256 k, uint256 vars) internal pure returns (uint256) {
         unchecked {
             uint256 own = ZkPlan.word(p.piecesAt, 2 * k + 1) + Claims.rowVars(p);
-            return Ext.mul(f.piece(p, k, vars), f.eqTail(p, f.leaf, p.lookupVars - 1, own));
+            return Ext.mul(f.piece(p, k, vars), Ext.get(f.leafTails, own));
         }
     }
 
@@ -210,10 +221,12 @@ library Lookups {
             uint256 low = Ext.scale(column(columns, c[1], c[0]), Ext.pow2(31 - bits));
             low = Ext.add(low, column(columns, c[6], c[0]));
             uint256 high = column(columns, c[1] + 1, c[0]);
-            uint256 parts = f.part(p, c[0], c[2], c[4], low);
-            parts = Ext.add(parts, f.part(p, c[0], c[3], c[4], Ext.sub(high, Ext.scale(low, 1 << (bits - 15)))));
+            uint256 parts = f.part(p, Claims.blockOf(c[0], c[2], c[4]), low);
+            parts = Ext.add(
+                parts, f.part(p, Claims.blockOf(c[0], c[3], c[4]), Ext.sub(high, Ext.scale(low, 1 << (bits - 15))))
+            );
             f.addConstant(Ext.scale(high, 1 << 15));
-            f.addClaim(parts, f.eqTail(p, f.leaf, p.lookupVars - 1, c[4]));
+            f.addClaim(parts, Ext.get(f.leafTails, c[4]));
         }
     }
 

@@ -33,6 +33,7 @@ library Matmuls {
             uint256 gamma = f.next();
             f.gammaClass = f.next();
             f.real = _real(f, p);
+            f.uniform = _areAlike(f.sizesAt, 1 << p.stepVars);
             uint256 count = 2 * p.layers - 1;
             Term[] memory terms = new Term[](p.stepVars == 0 ? p.layers : count + p.layers);
             uint256 w = f.eta(f.k + (p.stepVars == 0 ? 2 * count : count));
@@ -56,10 +57,12 @@ library Matmuls {
             uint256 pos = f.tail(p, vars);
             t.samples = pos + 32 * (own + p.stepVars);
             if (isError ? l == p.layers : l == 0 && p.inputsFirst) {
-                t.selector = isError ? f.selector(p, 0, Claims.GL, vars) : f.selector(p, 0, Claims.X, vars);
+                t.selector = isError
+                    ? f.selector(p, Claims.blockOf(0, Claims.GL, vars))
+                    : f.selector(p, Claims.blockOf(0, Claims.X, vars));
                 (t.units, t.steps) = (pos, pos + 32 * own);
             } else {
-                t.selector = f.selector(p, l, isError ? Claims.G : l == 0 ? Claims.X : Claims.A, vars);
+                t.selector = f.selector(p, Claims.blockOf(l, isError ? Claims.G : l == 0 ? Claims.X : Claims.A, vars));
                 (t.steps, t.units) = (pos, pos + 32 * p.stepVars);
             }
         }
@@ -129,11 +132,11 @@ library Matmuls {
                 Claims.addTo(f.hidden, 2 * l - 2, ofClaim);
             }
             uint256 ofBias = Ext.scale(ofClaim, Ext.pow2(2 * Claims.scale(p, l, 4)));
-            uint256 parts = f.part(p, l, Claims.B0, outVars, Ext.neg(ofBias));
+            uint256 parts = f.part(p, Claims.blockOf(l, Claims.B0, outVars), Ext.neg(ofBias));
             f.addClaim(parts, _output(f, p, t, f.tail(p, outVars)));
             if (p.stepVars > 0) {
                 Tensor memory g = _tensor(f, p, l, true);
-                uint256 moved = Ext.dot(_later(f, p, t.step), Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
+                uint256 moved = _moved(f, p, g.steps, 0, t.step);
                 f.addClaim(Ext.mul(Ext.mul(ofBias, f.real), g.selector), Ext.mul(moved, _output(f, p, t, g.units)));
             }
             Tensor memory a = _tensor(f, p, l - 1, false);
@@ -180,10 +183,69 @@ library Matmuls {
             if (p.stepVars == 0) {
                 ofWeight = f.require_();
                 uint256 vars = Claims.width(p, t.layer - 1) + Claims.width(p, t.layer);
-                f.addClaim(f.part(p, t.layer, Claims.W0, vars, ofWeight), _weight(f, p, t));
+                f.addClaim(f.part(p, Claims.blockOf(t.layer, Claims.W0, vars), ofWeight), _weight(f, p, t));
             }
             t.slot = f.multiply(Ext.neg(ofTensor), Ext.neg(ofWeight), Ext.neg(w));
             t.step = contracted - 32 * p.stepVars;
+        }
+    }
+
+    /// Whether these bytes of the calldata are all the same.
+    function _areAlike(uint256 pos, uint256 count) private pure returns (bool) {
+        unchecked {
+            uint256 differ;
+            assembly ("memory-safe") {
+                let all := mul(byte(0, calldataload(pos)), div(not(0), 255))
+                let unused := shl(3, sub(32, count))
+                if gt(count, 31) { unused := 0 }
+                for { let end := add(pos, count) } lt(pos, end) { pos := add(pos, 32) } {
+                    differ := or(differ, shr(unused, xor(calldataload(pos), all)))
+                }
+            }
+            return differ == 0;
+        }
+    }
+
+    /// Σ_s m_s·eq(a,s)·eq(b,s)·Σ_{τ>s} eq(step,τ); a factor whose point is 0 is left out. Where all m_s are the same no
+    /// table of the steps is needed.
+    function _moved(Flow memory f, Plan memory p, uint256 a, uint256 b, uint256 step) private pure returns (uint256) {
+        unchecked {
+            uint256 n = p.stepVars;
+            if (f.uniform) {
+                uint256 sum = step != 0 ? _before(a, b, step, n) : b != 0 ? Ext.eq(a, b, n) : Ext.ONE;
+                return Ext.scale(sum, _size(f, 0));
+            }
+            uint256 own = Ext.eqTable(a, n);
+            if (b != 0) {
+                uint256 table = Ext.eqTable(b, n);
+                for (uint256 s; s < 1 << n; ++s) {
+                    Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
+                }
+            }
+            return Ext.dot(own, step != 0 ? _later(f, p, step) : _schedule(f, p), 1 << n);
+        }
+    }
+
+    /// Σ_{s<τ} eq(a,s)·eq(b,s)·eq(step,τ), from the lowest bit on: above it either both have the same bits, or s < τ
+    /// is known and what is below is free.
+    /// @param b 0 where its factor is left out
+    function _before(uint256 a, uint256 b, uint256 step, uint256 n) private pure returns (uint256 sum) {
+        unchecked {
+            uint256 free_ = Ext.ONE;
+            for (uint256 k = n; k > 0;) {
+                --k;
+                uint256 one = Ext.get(a, k);
+                uint256 zero = Ext.sub(Ext.ONE, one);
+                if (b != 0) {
+                    uint256 y = Ext.get(b, k);
+                    (one, zero) = (Ext.mul(one, y), Ext.mul(zero, Ext.sub(Ext.ONE, y)));
+                }
+                uint256 t = Ext.get(step, k);
+                uint256 less = Ext.mul(zero, t);
+                uint256 same = Ext.add(Ext.sub(zero, less), Ext.mul(one, t));
+                sum = Ext.add(Ext.mul(less, free_), Ext.mul(same, sum));
+                free_ = Ext.mul(free_, Ext.add(zero, one));
+            }
         }
     }
 
@@ -246,7 +308,6 @@ library Matmuls {
     /// F5. `terms` holds those of F4 that F5 must prove too; the borders are added.
     function _update(Flow memory f, Plan memory p, Term[] memory terms, uint256 inner) private pure {
         unchecked {
-            uint256 schedule = _schedule(f, p);
             uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1);
             for (uint256 l = 1; l <= p.layers; ++l) {
                 uint256 outVars = Claims.width(p, l);
@@ -255,10 +316,13 @@ library Matmuls {
                 t.output = leafEnd - 32 * outVars;
                 t.input = t.output - 32 * Claims.width(p, l - 1);
                 uint256 w = f.require_();
-                uint256 parts = Ext.sub(f.part(p, l, Claims.B0, outVars, w), f.part(p, l, Claims.BT, outVars, w));
+                uint256 parts = Ext.sub(
+                    f.part(p, Claims.blockOf(l, Claims.B0, outVars), w),
+                    f.part(p, Claims.blockOf(l, Claims.BT, outVars), w)
+                );
                 f.addClaim(parts, Ext.eq(t.output, f.tail(p, outVars), outVars));
                 Tensor memory g = _tensor(f, p, l, true);
-                uint256 moved = Ext.dot(schedule, Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
+                uint256 moved = _moved(f, p, g.steps, 0, 0);
                 f.addClaim(
                     Ext.neg(Ext.mul(Ext.mul(w, f.real), g.selector)), Ext.mul(moved, Ext.eq(t.output, g.units, outVars))
                 );
@@ -267,45 +331,34 @@ library Matmuls {
             uint256 vars = Claims.rowVars(p);
             uint256 weight = f.eta(f.k + 2 * terms.length);
             uint256 point = f.sumcheck(0, vars, weight);
-            uint256 table = Ext.eqTable(point, p.stepVars);
             _counted(f, p, point + 32 * p.stepVars);
             for (uint256 i; i < terms.length; ++i) {
-                uint256 steps = i < inner ? _later(f, p, terms[i].step) : schedule;
-                _updateTerm(f, p, terms[i], i < inner, steps, table, point, weight);
+                _updateTerm(f, p, terms[i], i < inner, point, weight);
                 weight = Ext.mul(weight, gamma);
             }
             f.require_();
         }
     }
 
-    /// @param steps weights of the updates, `table` eq(point, ·) over the steps
-    function _updateTerm(
-        Flow memory f,
-        Plan memory p,
-        Term memory t,
-        bool isInner,
-        uint256 steps,
-        uint256 table,
-        uint256 point,
-        uint256 w
-    ) private pure {
+    function _updateTerm(Flow memory f, Plan memory p, Term memory t, bool isInner, uint256 point, uint256 w)
+        private
+        pure
+    {
         unchecked {
             uint256 inVars = Claims.width(p, t.layer - 1);
             uint256 vars = inVars + Claims.width(p, t.layer);
             uint256 ofClaim = Ext.scale(w, Ext.inversePow2(Claims.rowVars(p)));
-            uint256 parts = f.part(p, t.layer, Claims.W0, vars, ofClaim);
+            uint256 parts = f.part(p, Claims.blockOf(t.layer, Claims.W0, vars), ofClaim);
             if (isInner) Claims.addTo(f.slots + 128 * t.slot, 2, Ext.neg(ofClaim));
-            else parts = Ext.sub(parts, f.part(p, t.layer, Claims.WT, vars, ofClaim));
+            else parts = Ext.sub(parts, f.part(p, Claims.blockOf(t.layer, Claims.WT, vars), ofClaim));
             f.addClaim(parts, _weight(f, p, t));
             (uint256 ofA, uint256 ofG) = (f.require_(), f.require_());
             f.multiply(Ext.neg(ofA), Ext.neg(ofG), Ext.neg(w));
             Tensor memory a = _tensor(f, p, t.layer - 1, false);
             uint256 axes = Ext.mul(Ext.eq(t.input, a.units, inVars), f.counted);
-            uint256 own = Ext.eqTable(a.steps, p.stepVars);
-            for (uint256 s; s < 1 << p.stepVars; ++s) {
-                Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
-            }
-            f.addClaim(Ext.mul(ofA, a.selector), Ext.mul(axes, Ext.dot(own, steps, 1 << p.stepVars)));
+            f.addClaim(
+                Ext.mul(ofA, a.selector), Ext.mul(axes, _moved(f, p, a.steps, point, isInner ? t.step : 0))
+            );
             Tensor memory g = _tensor(f, p, t.layer, true);
             axes = Ext.mul(Ext.eq(point, g.steps, p.stepVars), f.samples);
             f.addClaim(Ext.mul(ofG, g.selector), Ext.mul(axes, _output(f, p, t, g.units)));

@@ -25,11 +25,12 @@ library Products {
             uint256 vars = FlowMessages.productVars(p);
             w = f.eta(f.k + p.layers - 1 + definitions);
             f.product = f.sumcheck(f.leaf + 32 * (p.lookupVars - 1 - vars), vars, w);
+            f.productTails = f.tails(p, f.product, vars);
             f.back = f.slot;
             for (uint256 l = 1; l < p.layers; ++l) {
                 uint256 own = Claims.rowVars(p) + Claims.width(p, l);
                 uint256 ofM = f.require_();
-                f.addClaim(f.part(p, l, Claims.M, own, ofM), f.eqTail(p, f.product, vars, own));
+                f.addClaim(f.part(p, Claims.blockOf(l, Claims.M, own), ofM), Ext.get(f.productTails, own));
                 Claims.addTo(f.hidden, 2 * l - 1, w);
                 f.multiply(Ext.neg(ofM), 0, Ext.neg(w));
                 w = Ext.mul(w, gamma);
@@ -42,7 +43,7 @@ library Products {
         unchecked {
             uint256 all = Claims.rowVars(p) + Claims.width(p, p.layers);
             for (uint256 g = p.pieces; g < p.pieces + p.gaps; ++g) {
-                f.addClaim(f.part(p, 0, Claims.GL, all, f.require_()), Lookups.pieceAxes(f, p, g, all));
+                f.addClaim(f.part(p, Claims.blockOf(0, Claims.GL, all), f.require_()), Lookups.pieceAxes(f, p, g, all));
             }
         }
     }

@@ -33,8 +33,9 @@ library Relation {
     function end(Flow memory f, Plan memory p) internal pure returns (uint256 target, uint256 omega) {
         _padProducts(f, p);
         f.closeSlots(p);
+        uint256 used = f.pad;
         _hidden(f, p);
-        _pads(f, p);
+        _pads(f, p, used);
         return (Ext.neg(f.constant_), f.omega);
     }
 
@@ -120,13 +121,13 @@ library Relation {
     }
 
     /// Pads lie as real parts, then X-parts: the second half weighs X times the coefficient.
-    function _pads(Flow memory f, Plan memory p) private pure {
+    function _pads(Flow memory f, Plan memory p, uint256 used) private pure {
         unchecked {
             uint256 own = f.tail(p, 1 + p.padVars);
             uint256 b = Ext.get(own, 0);
             uint256 parts = Ext.add(Ext.sub(Ext.ONE, b), Ext.mul(b, Ext.X));
-            uint256 sum = Ext.evaluate(f.pads, own + 32, p.padVars);
-            f.addClaim(f.part(p, 0, Claims.PAD, 1 + p.padVars, sum), parts);
+            uint256 sum = Ext.evaluate(f.pads, used, own + 32, p.padVars);
+            f.addClaim(f.part(p, Claims.blockOf(0, Claims.PAD, 1 + p.padVars), sum), parts);
         }
     }
 }

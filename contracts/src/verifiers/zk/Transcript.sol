@@ -2,12 +2,12 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
+import {CARRIES, ROOM, SYMBOLS} from "./Lanes.sol";
 import {STEP_NONCANONICAL, STEP_POW, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
 
 /// Fiat–Shamir over keccak-256 and the reader of the proof, which goes together with it (libs/zk/SPEC.md §5, §10).
 struct Reader {
     uint256 buffer; // state, then what was absorbed since
-    uint256 spare; // for values of messages
     uint256 pending;
     uint256 cursor; // calldata
     uint256 end;
@@ -21,7 +21,6 @@ library Transcript {
     function start(uint256 most, uint256 pos, uint256 end) internal pure returns (Reader memory r) {
         unchecked {
             r.buffer = Ext.allocate(4 + most / 32);
-            r.spare = Ext.allocate(128);
             Ext.put(r.buffer, 0, uint256(START));
             r.cursor = pos;
             r.end = end;
@@ -105,6 +104,39 @@ library Transcript {
         }
     }
 
+    /// The next `count` messages, absorbed: their values are read again later.
+    function receiveUnread(Reader memory r, uint256 count) internal pure returns (uint256 pos) {
+        unchecked {
+            pos = r.cursor;
+            if (pos + 16 * count > r.end) {
+                _requireCanonical(pos, (r.end - pos) / 16);
+                revert STEP_PROOF_LENGTH();
+            }
+            _requireCanonical(pos, count);
+            absorb(r, pos, 16 * count);
+            r.cursor = pos + 16 * count;
+        }
+    }
+
+    /// Two elements to a word, as in Leaves.
+    function _requireCanonical(uint256 pos, uint256 count) private pure {
+        bool good;
+        assembly ("memory-safe") {
+            let carry := 0
+            let end := add(pos, shl(4, count))
+            for { let last := sub(end, shl(4, and(count, 1))) } lt(pos, last) { pos := add(pos, 32) } {
+                let w := calldataload(pos)
+                carry := or(carry, or(add(and(shr(64, w), SYMBOLS), ROOM), add(and(w, SYMBOLS), ROOM)))
+            }
+            if lt(pos, end) {
+                let w := shr(128, calldataload(pos))
+                carry := or(carry, or(add(and(shr(64, w), SYMBOLS), ROOM), add(and(w, SYMBOLS), ROOM)))
+            }
+            good := iszero(and(carry, CARRIES))
+        }
+        if (!good) revert STEP_NONCANONICAL();
+    }
+
     /// `count` canonical extension elements of the calldata into `to`.
     function elements(uint256 pos, uint256 count, uint256 to) internal pure {
         uint256 p = Ext.P;
@@ -166,15 +198,18 @@ library Transcript {
             for (uint256 i; i < count; ++i) {
                 if (i % 8 == 0) digest = draw(r, tag);
                 uint256 drawn = (digest >> (224 - 32 * (i % 8))) & ((1 << bits) - 1);
-                uint256 k = size;
-                while (k > 0 && Ext.get(list, k - 1) > drawn) --k;
-                if (k > 0 && Ext.get(list, k - 1) == drawn) continue;
                 assembly ("memory-safe") {
-                    let place := add(list, shl(5, k))
-                    mcopy(add(place, 32), place, shl(5, sub(size, k)))
-                    mstore(place, drawn)
+                    let end := add(list, shl(5, size))
+                    let place := end
+                    for {} gt(place, list) { place := sub(place, 32) } {
+                        if iszero(gt(mload(sub(place, 32)), drawn)) { break }
+                    }
+                    if or(eq(place, list), iszero(eq(mload(sub(place, 32)), drawn))) {
+                        mcopy(add(place, 32), place, sub(end, place))
+                        mstore(place, drawn)
+                        size := add(size, 1)
+                    }
                 }
-                ++size;
             }
         }
     }

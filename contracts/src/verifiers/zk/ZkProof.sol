@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {Domain} from "./Domain.sol";
 import {Ext} from "./Ext.sol";
-import {LOW, P} from "./Lanes.sol";
 import {FlowMessages} from "./FlowMessages.sol";
 import {Leaves} from "./Leaves.sol";
 import {Level, Plan, ZkPlan} from "./ZkPlan.sol";
@@ -28,7 +28,7 @@ abstract contract ZkProof {
         uint256 delta;
         uint256 beta1;
         uint256 columns; // as `masked`, over the column rounds
-        uint256 g;
+        uint256 gAt; // the vector in the clear: a calldata position
         Opened[] levels;
     }
 
@@ -178,8 +178,7 @@ abstract contract ZkProof {
             }
             Opened memory last = o.levels[levels.length - 1];
             uint256 columnVars = last.level.columnVars;
-            o.g = Ext.allocate(1 << columnVars);
-            r.receiveMany(1 << columnVars, o.g);
+            o.gAt = r.receiveUnread(1 << columnVars);
             _query(r, p, last, levels.length);
             o.columns = _rounds(r, 0x15, columnVars, 0, start);
         }
@@ -230,6 +229,7 @@ abstract contract ZkProof {
         Reader memory r, Plan memory p, Opening memory o, Leaves.Queries memory q, uint256 target, uint256 omega
     ) private pure {
         unchecked {
+            uint256 clear = _clear(o);
             uint256 claim = Ext.add(Ext.scale(target, Ext.inversePow2(p.vars)), o.masked);
             claim = Ext.add(o.u, Ext.mul(o.delta, Ext.scale(claim, Ext.pow2(p.m))));
             (uint256 added, uint256 weights) = _queries(p, o, q);
@@ -244,10 +244,16 @@ abstract contract ZkProof {
                 claim = Ext.add(claim, Ext.scale(added, Ext.inversePow2(o.levels[i].level.columnVars)));
                 claim = Ext.add(claim, isLast ? o.columns : o.levels[i + 1].rounds);
             }
-            Level memory last = o.levels[o.levels.length - 1].level;
-            uint256 columns = o.levels[o.levels.length - 1].start + 32 * last.rowVars;
-            if (Ext.mul(Ext.evaluate(o.g, columns, last.columnVars), weights) != claim) revert STEP_FINAL_CHECK();
+            if (Ext.mul(clear, weights) != claim) revert STEP_FINAL_CHECK();
             if (r.cursor != r.end) revert STEP_PROOF_LENGTH();
+        }
+    }
+
+    /// The vector in the clear at the end point.
+    function _clear(Opening memory o) private pure returns (uint256) {
+        unchecked {
+            Opened memory last = o.levels[o.levels.length - 1];
+            return Ext.evaluateElements(o.gAt, last.start + 32 * last.level.rowVars, last.level.columnVars);
         }
     }
 
@@ -300,29 +306,38 @@ abstract contract ZkProof {
             for (uint256 i; i <= p.randomRows; ++i) {
                 Ext.put(special, i, Ext.eqIndex(level1, rowVars, (1 << p.k1) + i));
             }
-            uint256 strip = Ext.get(special, p.randomRows);
             uint256 isData = Ext.sub(Ext.ONE, Ext.get(level1, 0));
-            uint256 roots = _rootsByBit(p.m, p.logBlowup);
-            uint256 weight = o.beta1;
-            for (uint256 k; k < o.levels[0].points; ++k) { weight = Ext.mul(weight, o.beta1); }
-            (, claim) = _outside(o.levels[0], o.beta1, 0);
-            for (uint256 k; k < q.size; ++k) {
-                uint256 y = _domainPoint(Ext.get(q.indices, k), roots);
-                (uint256 onColumns, uint256 step) = _basePower(y, level1 + 32 * rowVars, p.m - p.k1);
-                (uint256 row, uint256 power) = _basePower(step, level1 + 32, p.k1);
-                row = Ext.mul(isData, row);
+            uint256 table = Domain.table(p.m, p.logBlowup);
+            uint256 ofColumns = Domain.powerTable(level1 + 32 * rowVars, p.m - p.k1);
+            uint256 ofRows = Domain.powerTable(level1 + 32, p.k1);
+            uint256 square = Ext.mul(o.beta1, o.beta1);
+            uint256 strip = Ext.mul(o.beta1, Ext.get(special, p.randomRows));
+            // Horner, from the last query.
+            for (uint256 k = q.size; k > 0;) {
+                --k;
+                uint256 y = Domain.point(Ext.get(q.indices, k), table);
+                (uint256 onColumns, uint256 step) = Domain.basePower(y, ofColumns, p.m - p.k1);
+                (uint256 row, uint256 power) = Domain.basePower(step, ofRows, p.k1);
+                row = Ext.add(strip, Ext.mul(isData, row));
                 for (uint256 i; i < p.randomRows; ++i) {
                     row = Ext.add(row, Ext.scale(Ext.get(special, i), power));
                     power = mulmod(power, step, Ext.P);
                 }
-                claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
-                row = Ext.mul(weight, row);
-                weight = Ext.mul(weight, o.beta1);
-                claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.strips, k)));
-                row = Ext.add(row, Ext.mul(weight, strip));
-                weight = Ext.mul(weight, o.beta1);
-                weights = Ext.add(weights, Ext.mul(row, onColumns));
+                weights = Ext.add(Ext.mul(weights, square), Ext.mul(row, onColumns));
+                uint256 shown = Ext.add(Ext.get(q.rows, k), Ext.mul(o.beta1, Ext.get(q.strips, k)));
+                claim = Ext.add(Ext.mul(claim, square), shown);
             }
+            uint256 weight = _behind(o.beta1, o.levels[0].points);
+            (, uint256 outside) = _outside(o.levels[0], o.beta1, 0);
+            return (Ext.add(outside, Ext.mul(weight, claim)), Ext.mul(weight, weights));
+        }
+    }
+
+    /// β^{1+points}: the weight of the first query, behind the points outside the domain.
+    function _behind(uint256 beta, uint256 points) private pure returns (uint256 weight) {
+        unchecked {
+            weight = beta;
+            for (uint256 k; k < points; ++k) { weight = Ext.mul(weight, beta); }
         }
     }
 
@@ -331,65 +346,20 @@ abstract contract ZkProof {
         private pure returns (uint256 claim, uint256 weights) {
         unchecked {
             uint256 columnVars = own.level.columnVars;
-            uint256 columns = own.start + 32 * own.level.rowVars;
-            uint256 roots = _rootsByBit(columnVars, own.level.logBlowup);
-            uint256 weight = own.beta;
-            if (!isLast) {
-                (weights, claim) = _outside(next, own.beta, columnVars);
-                for (uint256 k; k < next.points; ++k) { weight = Ext.mul(weight, own.beta); }
+            uint256 powers = Domain.powerTable(own.start + 32 * own.level.rowVars, columnVars);
+            uint256 table = Domain.table(columnVars, own.level.logBlowup);
+            for (uint256 k = own.queries.size; k > 0;) {
+                --k;
+                uint256 y = Domain.point(Ext.get(own.queries.indices, k), table);
+                (uint256 ofQuery,) = Domain.basePower(y, powers, columnVars);
+                claim = Ext.add(Ext.mul(claim, own.beta), Ext.get(own.queries.rows, k));
+                weights = Ext.add(Ext.mul(weights, own.beta), ofQuery);
             }
-            for (uint256 k; k < own.queries.size; ++k) {
-                (uint256 ofQuery,) = _basePower(_domainPoint(Ext.get(own.queries.indices, k), roots), columns, columnVars);
-                claim = Ext.add(claim, Ext.mul(weight, Ext.get(own.queries.rows, k)));
-                weights = Ext.add(weights, Ext.mul(weight, ofQuery));
-                weight = Ext.mul(weight, own.beta);
-            }
-        }
-    }
-
-    /// Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)) for y ≠ 0 in the base field, and y^{2^n}.
-    function _basePower(uint256 y, uint256 point, uint256 n) private pure returns (uint256 result, uint256 power) {
-        assembly ("memory-safe") {
-            result := 1
-            for { let at := add(point, shl(5, n)) } gt(at, point) {} {
-                at := sub(at, 32)
-                let v := mul(mload(at), sub(y, 1))
-                let h := mul(result, mod(shr(128, v), P))
-                let l := mul(result, mod(add(and(v, LOW), 1), P))
-                result := or(mod(add(and(l, LOW), mul(7, shr(128, h))), P),
-                    shl(128, mod(add(shr(128, l), and(h, LOW)), P)))
-                y := mulmod(y, y, P)
-            }
-            power := y
-        }
-    }
-
-    /// What each bit of an index multiplies a point of the domain by (§9.1), bit 0 first: ω_{2^{m+R}}^{2^i} for bit m + i
-    /// and, since positions are in reversed order of bits, ω_{2^m}^{2^{m−1−i}} for bit i.
-    function _rootsByBit(uint256 m, uint256 logBlowup) private pure returns (uint256 list) {
-        unchecked {
-            uint256 root = 0x185629dcda58878c;
-            for (uint256 i = 32; i > m + logBlowup; --i) { root = mulmod(root, root, Ext.P); }
-            list = Ext.allocate(m + logBlowup);
-            for (uint256 i; i < logBlowup; ++i) {
-                Ext.put(list, m + i, root);
-                root = mulmod(root, root, Ext.P);
-            }
-            for (uint256 i = m; i > 0; --i) {
-                Ext.put(list, i - 1, root);
-                root = mulmod(root, root, Ext.P);
-            }
-        }
-    }
-
-    /// 7·ω_{2^{m+R}}^{i >> m}·ω_{2^m}^{bitrev_m(i mod 2^m)} (§9.1).
-    function _domainPoint(uint256 index, uint256 roots) private pure returns (uint256 y) {
-        assembly ("memory-safe") {
-            y := 7
-            for {} index { index := shr(1, index) } {
-                if and(index, 1) { y := mulmod(y, mload(roots), P) }
-                roots := add(roots, 32)
-            }
+            uint256 weight = _behind(own.beta, isLast ? 0 : next.points);
+            (claim, weights) = (Ext.mul(weight, claim), Ext.mul(weight, weights));
+            if (isLast) return (claim, weights);
+            (uint256 ofPoints, uint256 outside) = _outside(next, own.beta, columnVars);
+            return (Ext.add(claim, outside), Ext.add(weights, ofPoints));
         }
     }
 }

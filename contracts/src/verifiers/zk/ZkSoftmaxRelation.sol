@@ -2,7 +2,6 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
-import {FlowMessages} from "./FlowMessages.sol";
 import {Claims, Flow} from "./Claims.sol";
 import {Lookups} from "./Lookups.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
@@ -27,10 +26,12 @@ contract ZkSoftmaxRelation is ZkRelation {
             uint256 remainder = Ext.sub(ofR, ofSr);
             f.addConstant(Ext.sub(Ext.scale(remainder, Ext.pow2(p.reciprocalBits)), Ext.add(iota, ofSr)));
             Claims.addTo(f.hidden, p.hidden - 1, Ext.neg(remainder));
-            uint256 parts = Ext.add(f.part(p, 0, Claims.MU, rows, ofMu), f.part(p, 0, Claims.IOTA, rows, iota));
+            uint256 parts = Ext.add(
+                f.part(p, Claims.blockOf(0, Claims.MU, rows), ofMu), f.part(p, Claims.blockOf(0, Claims.IOTA, rows), iota)
+            );
             uint256 vars = rows + Claims.width(p, p.layers);
-            ofSr = Ext.mul(f.part(p, 0, Claims.EPS, vars, ofSr), f.realClasses(p, vars));
-            f.addClaim(Ext.add(parts, ofSr), f.eqTail(p, f.leaf, p.lookupVars - 1, rows));
+            ofSr = Ext.mul(f.part(p, Claims.blockOf(0, Claims.EPS, vars), ofSr), f.realClasses(p, vars));
+            f.addClaim(Ext.add(parts, ofSr), Ext.get(f.leafTails, rows));
             f.addConstant(Ext.mul(Lookups.column(columns, 21, 0), _expEntry(f, p)));
         }
     }
@@ -41,16 +42,16 @@ contract ZkSoftmaxRelation is ZkRelation {
             uint256 vars = Claims.rowVars(p) + Claims.width(p, p.layers);
             uint256 ofExp = Lookups.column(columns, 6, k);
             uint256 beta2 = Ext.mul(f.beta, f.beta);
-            uint256 parts = f.part(p, 0, Claims.EPS, vars, Ext.mul(ofExp, f.beta));
+            uint256 parts = f.part(p, Claims.blockOf(0, Claims.EPS, vars), Ext.mul(ofExp, f.beta));
             uint256 w = Ext.mul(ofExp, Ext.add(1 << p.expVars, Ext.mul(beta2, beta2)));
-            parts = Ext.add(parts, f.part(p, 0, Claims.SMALL, vars, w));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.SMALL, vars), w));
             (ofMu, w) = Lookups.logit(f, p, columns, k);
-            parts = Ext.add(parts, f.part(p, 0, Claims.D, vars, Ext.sub(ofExp, ofMu)));
-            parts = Ext.add(parts, f.part(p, 0, Claims.HL, vars, w));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.D, vars), Ext.sub(ofExp, ofMu)));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.HL, vars), w));
             uint256 rp = Lookups.column(columns, 10, k);
             w = Ext.sub(Lookups.column(columns, 11, k), Ext.scale(rp, 1 << 16));
-            parts = Ext.add(parts, f.part(p, 0, Claims.GL, vars, w));
-            parts = Ext.add(parts, f.part(p, 0, Claims.Y, vars, Ext.scale(w, Ext.pow2(p.lossFraction))));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.GL, vars), w));
+            parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.Y, vars), Ext.scale(w, Ext.pow2(p.lossFraction))));
             f.addConstant(Ext.sub(Ext.scale(rp, 1 << 15), Ext.scale(ofExp, 1 << p.expVars)));
             Claims.addTo(f.hidden, Claims.logitMessage(p, k) + 1, rp);
             f.addClaim(parts, Lookups.pieceAxes(f, p, k, vars));
@@ -80,7 +81,6 @@ contract ZkSoftmaxRelation is ZkRelation {
             uint256 ofIota;
             uint256 rows = Claims.rowVars(p);
             uint256 all = rows + Claims.width(p, p.layers);
-            uint256 vars = FlowMessages.productVars(p);
             for (uint256 k; k < p.pieces; ++k) {
                 uint256 ofX = f.require_();
                 uint256 ofY = f.require_();
@@ -88,21 +88,21 @@ contract ZkSoftmaxRelation is ZkRelation {
                 f.multiply(Ext.neg(ofX), Ext.neg(ofY), Ext.neg(w));
                 w = Ext.mul(w, gamma);
                 ofIota = Ext.add(ofIota, ofY);
-                uint256 parts = f.part(p, 0, Claims.EPS, all, ofX);
+                uint256 parts = f.part(p, Claims.blockOf(0, Claims.EPS, all), ofX);
                 (ofX, ofY) = (f.require_(), f.require_());
-                parts = Ext.add(parts, f.part(p, 0, Claims.SEL, all, ofX));
-                parts = Ext.add(parts, f.part(p, 0, Claims.D, all, ofY));
+                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.SEL, all), ofX));
+                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.D, all), ofY));
                 f.multiply(Ext.neg(ofX), Ext.neg(ofY), Ext.neg(w));
                 w = Ext.mul(w, gamma);
                 uint256 own = ZkPlan.word(p.piecesAt, 2 * k + 1) + rows;
-                f.addClaim(parts, Ext.mul(f.piece(p, k, all), f.eqTail(p, f.product, vars, own)));
+                f.addClaim(parts, Ext.mul(f.piece(p, k, all), Ext.get(f.productTails, own)));
             }
             Claims.addTo(f.hidden, p.hidden - 1, w);
             (uint256 iota, uint256 sum) = (f.require_(), f.require_());
             f.multiply(Ext.neg(iota), Ext.neg(sum), Ext.neg(w));
-            sum = Ext.mul(f.part(p, 0, Claims.EPS, all, sum), f.realClasses(p, all));
-            iota = f.part(p, 0, Claims.IOTA, rows, Ext.add(ofIota, iota));
-            f.addClaim(Ext.add(iota, sum), f.eqTail(p, f.product, vars, rows));
+            sum = Ext.mul(f.part(p, Claims.blockOf(0, Claims.EPS, all), sum), f.realClasses(p, all));
+            iota = f.part(p, Claims.blockOf(0, Claims.IOTA, rows), Ext.add(ofIota, iota));
+            f.addClaim(Ext.add(iota, sum), Ext.get(f.productTails, rows));
         }
     }
 
@@ -113,8 +113,8 @@ contract ZkSoftmaxRelation is ZkRelation {
             uint256 all = rows + Claims.width(p, p.layers);
             uint256 w = f.require_();
             f.addConstant(Ext.neg(w));
-            w = Ext.mul(f.part(p, 0, Claims.SEL, all, w), f.realClasses(p, all));
-            f.addClaim(w, f.eqTail(p, f.leaf, p.lookupVars - 1, rows));
+            w = Ext.mul(f.part(p, Claims.blockOf(0, Claims.SEL, all), w), f.realClasses(p, all));
+            f.addClaim(w, Ext.get(f.leafTails, rows));
         }
     }
 }

@@ -77,8 +77,8 @@ contract ZkSplitVerifier is IStepVerifier {
             assembly ("memory-safe") {
                 at_ := rest.offset
                 end := add(at_, rest.length)
-                mstore(add(r, 96), openings.offset)
-                mstore(add(r, 128), add(openings.offset, openings.length))
+                mstore(add(r, 64), openings.offset)
+                mstore(add(r, 96), add(openings.offset, openings.length))
             }
             Plan memory p;
             for (uint256 number = 1; at_ < end; ++number) at_ = _openLevel(r, p, at_, number);

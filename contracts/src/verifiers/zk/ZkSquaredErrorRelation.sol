@@ -24,12 +24,12 @@ contract ZkSquaredErrorRelation is ZkRelation {
                 f.addConstant(Ext.scale(Ext.add(Ext.add(gL, narrow), rm), 1 << 15));
                 uint256 ofP = Ext.scale(rm, 1 << 16);
                 gL = Ext.add(gL, Ext.scale(narrow, 1 << (16 - p.errorBits)));
-                uint256 parts = f.part(p, 0, Claims.GL, vars, Ext.sub(gL, ofP));
+                uint256 parts = f.part(p, Claims.blockOf(0, Claims.GL, vars), Ext.sub(gL, ofP));
                 ofLogit = Ext.add(ofLogit, Ext.scale(rm, 1 << (16 - p.drop)));
-                parts = Ext.add(parts, f.part(p, 0, Claims.LOGIT, vars, ofLogit));
-                parts = Ext.add(parts, f.part(p, 0, Claims.HL, vars, ofHigh));
+                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.LOGIT, vars), ofLogit));
+                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.HL, vars), ofHigh));
                 ofP = Ext.neg(Ext.scale(ofP, Ext.pow2(p.lossFraction)));
-                parts = Ext.add(parts, f.part(p, 0, Claims.Y, vars, ofP));
+                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.Y, vars), ofP));
                 f.addClaim(parts, Lookups.pieceAxes(f, p, k, vars));
             }
         }
@@ -50,11 +50,12 @@ contract ZkSquaredErrorRelation is ZkRelation {
             uint256 vars = Claims.rowVars(p) + Claims.width(p, p.layers);
             for (uint256 k; k < p.pieces; ++k) {
                 uint256 w = f.require_();
-                uint256 parts = f.part(p, 0, Claims.GL, vars, w);
+                uint256 parts = f.part(p, Claims.blockOf(0, Claims.GL, vars), w);
                 uint256 ofLogit = Ext.neg(Ext.scale(w, Ext.pow2(p.lossFraction - p.logitFraction)));
-                parts = Ext.add(parts, f.part(p, 0, Claims.LOGIT, vars, ofLogit));
+                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.LOGIT, vars), ofLogit));
                 w = Ext.scale(w, Ext.pow2(p.lossFraction));
-                f.addClaim(Ext.add(parts, f.part(p, 0, Claims.Y, vars, w)), Lookups.pieceAxes(f, p, k, vars));
+                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.Y, vars), w));
+                f.addClaim(parts, Lookups.pieceAxes(f, p, k, vars));
             }
         }
     }
