@@ -6,8 +6,7 @@ import * as F from '../../libs/zk/src/commit/field/extension.js';
 import type { Ext } from '../../libs/zk/src/commit/field/extension.js';
 import { extAt, extBytes } from '../../libs/zk/src/commit/field/bytes.js';
 import { derivePlan, planBytes } from '../../libs/zk/src/relation/plan.js';
-import { seedOf, testManifest } from '../../libs/zk/src/testing/segments.js';
-import { partsOf } from '../../libs/zk/src/testing/structure.js';
+import { testManifest } from '../../libs/zk/src/testing/segments.js';
 import type { Site } from '../../libs/zk/src/transcript/sites.js';
 import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
 import { ProofBytes } from '../../libs/zk/src/verifier/source.js';
@@ -21,6 +20,7 @@ import {
   type SplitSegment,
   type SplitVerifiers,
 } from './zk-split-chain.js';
+import { flipped, levelsIn, placesOf, random } from './zk-split-places.js';
 import { sealSegment, selector, splitSelector } from './zk-seal.js';
 
 let onChain: SplitVerifiers;
@@ -51,12 +51,6 @@ const isFact = async ({ digest }: SplitSegment, of: Of = 'weak'): Promise<string
   verdict(await onChain.send(of, 'verify', [splitSelector, digest]));
 
 const verdict = (said: unknown): string => (typeof said === 'string' ? said : 'accepted');
-
-function flipped(bytes: Uint8Array, place: number, bit = 0): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  copy[place]! ^= 1 << bit;
-  return copy;
-}
 
 /** Undoes what a test did to the chain. */
 async function apart<T>(test: () => Promise<T>): Promise<T> {
@@ -152,39 +146,6 @@ async function later(seconds: number): Promise<void> {
   await onChain.chain.send('evm_mine', []);
 }
 
-/** Where each byte of the two parts stands in the proof; -1 for rows, which do not. */
-function placesOf({ plan, statement, fields, parts }: SplitSegment): { head: number[]; openings: number[] } {
-  const head: number[] = [];
-  const openings: number[] = [];
-  const inLevels = ({ kind, tree }: ReturnType<typeof partsOf>[number]): boolean =>
-    (kind === 'symbol' || kind === 'sibling') && tree?.startsWith('L') === true;
-  const counts = levelsIn(parts.rest).map(({ count }) => count);
-  let opened = '';
-  for (const part of partsOf(plan, statement, fields.proof)) {
-    const isOpening = inLevels(part);
-    if (isOpening && part.tree !== opened) {
-      opened = part.tree!;
-      head.push(...new Array<number>(16 * counts.shift()!).fill(-1));
-    }
-    const list = isOpening ? openings : head;
-    for (let k = 0; k < part.length; k++) list.push(part.offset + k);
-  }
-  return { head, openings };
-}
-
-/** Of each level the number of rows, and where they begin. */
-function levelsIn(rest: Uint8Array): { count: number; rowsAt: number }[] {
-  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
-  const levels: { count: number; rowsAt: number }[] = [];
-  for (let at = 0; at < rest.length;) {
-    const [rowVars, count] = [view.getUint32(at + 52), view.getUint32(at + 60)];
-    const rowsAt = at + 64 + 32 * (rowVars + count);
-    levels.push({ count, rowsAt });
-    at = rowsAt + 32 * count;
-  }
-  return levels;
-}
-
 /** Words of a plan of three levels, behind the digest of its profile's name or before the end. */
 const strengths = { queries0: 8, queries1: 9, grind0: 10, grind1: 11, grindFold: 12, grindFold1: 13 };
 const atEnd = [2, 1].flatMap((i) => ['k', 'logBlowup', 'queries', 'grind', 'grindFold'].map((name, k) => [`${name} of level ${4 - i}`, k - 5 * i] as const)); // prettier-ignore
@@ -265,10 +226,6 @@ describe('one byte changed', () => {
       }),
   );
 });
-
-function random(k: number, below: number): number {
-  return new DataView(seedOf(`split ${k} of ${below}`).buffer).getUint32(0) % below;
-}
 
 /**
  * Two rows of a level, one behind the other, that are not those of its leaves, and that the first part cannot tell from

@@ -1,0 +1,47 @@
+/** What a test that changes a proof in two parts must know: where each of their bytes stands in the whole proof. */
+import { seedOf } from '../../libs/zk/src/testing/segments.js';
+import { partsOf } from '../../libs/zk/src/testing/structure.js';
+import type { SplitSegment } from './zk-split-chain.js';
+
+/** Where each byte of the two parts stands in the proof; -1 for rows, which do not. */
+export function placesOf({ plan, statement, fields, parts }: SplitSegment): { head: number[]; openings: number[] } {
+  const head: number[] = [];
+  const openings: number[] = [];
+  const inLevels = ({ kind, tree }: ReturnType<typeof partsOf>[number]): boolean =>
+    (kind === 'symbol' || kind === 'sibling') && tree?.startsWith('L') === true;
+  const counts = levelsIn(parts.rest).map(({ count }) => count);
+  let opened = '';
+  for (const part of partsOf(plan, statement, fields.proof)) {
+    const isOpening = inLevels(part);
+    if (isOpening && part.tree !== opened) {
+      opened = part.tree!;
+      head.push(...new Array<number>(16 * counts.shift()!).fill(-1));
+    }
+    const list = isOpening ? openings : head;
+    for (let k = 0; k < part.length; k++) list.push(part.offset + k);
+  }
+  return { head, openings };
+}
+
+/** Of each level the number of rows, and where they begin. */
+export function levelsIn(rest: Uint8Array): { count: number; rowsAt: number }[] {
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
+  const levels: { count: number; rowsAt: number }[] = [];
+  for (let at = 0; at < rest.length;) {
+    const [rowVars, count] = [view.getUint32(at + 52), view.getUint32(at + 60)];
+    const rowsAt = at + 64 + 32 * (rowVars + count);
+    levels.push({ count, rowsAt });
+    at = rowsAt + 32 * count;
+  }
+  return levels;
+}
+
+export function flipped(bytes: Uint8Array, place: number, bit = 0): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[place]! ^= 1 << bit;
+  return copy;
+}
+
+export function random(k: number, below: number): number {
+  return new DataView(seedOf(`split ${k} of ${below}`).buffer).getUint32(0) % below;
+}
