@@ -54,8 +54,9 @@ contract ZkSquaredErrorRelation is ZkRelation {
                 uint256 ofLogit = Ext.neg(Ext.scale(w, Ext.pow2(p.lossFraction - p.logitFraction)));
                 parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.LOGIT, vars), ofLogit));
                 w = Ext.scale(w, Ext.pow2(p.lossFraction));
-                parts = Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.Y, vars), w));
-                f.addClaim(parts, Lookups.pieceAxes(f, p, k, vars));
+                f.addClaim(
+                    Ext.add(parts, f.part(p, Claims.blockOf(0, Claims.Y, vars), w)), Lookups.pieceAxes(f, p, k, vars)
+                );
             }
         }
     }
