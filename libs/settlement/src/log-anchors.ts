@@ -34,7 +34,7 @@ export function anchorOrigin(name: string): Uint8Array {
   return new Uint8Array(createHash('sha256').update(name).digest());
 }
 
-export interface AnchorTerms {
+interface AnchorTerms {
   /** Of the account's transactions; absent: the next one. With it at most one transaction comes of however many tries. */
   readonly nonce?: number;
   /** Most that the transaction may cost, in wei; absent: whatever the node suggests. */

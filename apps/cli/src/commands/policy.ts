@@ -59,7 +59,9 @@ function addCheck(policy: Command): void {
     const notDemanded = openDemands(read);
     printResult(options, { ok: true, ...summary, notDemanded }, () => {
       const open = table(notDemanded.map(({ field, sentence }) => [field, sentence]));
-      const lines = table(Object.entries(summary).map(([name, value]) => [name, `${value}` || 'nothing']));
+      const lines = table(
+        Object.entries(summary).map(([name, value]) => [name, [value].flat().join(', ') || 'nothing']),
+      );
       return `${lines}\n\nNot demanded:\n${open === '' ? 'nothing is left open' : open}`;
     });
   });
