@@ -11,6 +11,8 @@ export interface FoundEntry {
   /** Hexadecimal. */
   readonly leaf: string;
   readonly kind: SealedKind;
+  /** Unix seconds, as it says itself. */
+  readonly at: number;
 }
 
 interface OfKey {
@@ -33,9 +35,9 @@ export async function readEntriesOf({ url, policy, key }: OfKey, from: number): 
   const read = tilesOf(url);
   const edge = new RightEdge(await new TileReader(read, checkpoint.size).perfectRoots(from));
   const found: FoundEntry[] = [];
-  await readEntries(checkpoint, read, { edge, from }, ({ kid, kind }, index, bytes) => {
+  await readEntries(checkpoint, read, { edge, from }, ({ kid, kind, at }, index, bytes) => {
     if (toHex(kid) !== toHex(key) || !isSealedKind(kind)) return;
-    found.push({ index, leaf: toHex(leafHash(bytes)), kind });
+    found.push({ index, leaf: toHex(leafHash(bytes)), kind, at });
   });
   return found;
 }

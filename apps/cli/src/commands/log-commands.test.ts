@@ -53,9 +53,9 @@ describe('veritrain log', () => {
   it('imports a journal once, however often it is asked, and no other in its place', async () => {
     const lines = ['{"at":1}', '{"at":2}', 'a line that a crash cut'];
     writeFileSync(at('journal'), lines.join('\n'));
-    const imported = (file: string): Promise<Ran> =>
+    const imported = (file: string, out = 'journal.entry'): Promise<Ran> =>
       ofLog(
-        ...['import-journal', at(file), '--out', at('journal.entry')],
+        ...['import-journal', at(file), '--out', at(out)],
         ...['--key', at('issuer.test-key'), '--issuer', 'broker.example'],
       );
     const first = await imported('journal');
@@ -65,6 +65,8 @@ describe('veritrain log', () => {
       root: toHex(treeRoot(lines.map((one) => leafHash(utf8(one))))),
     });
     expect((await imported('journal')).json).toEqual(first.json);
+    expect((await imported('journal', 'other.entry')).json).toEqual(first.json);
+    expect(readFileSync(at('other.entry.opening'), 'utf8')).toBe(readFileSync(at('journal.entry.opening'), 'utf8'));
     const { salt, body } = JSON.parse(readFileSync(at('journal.entry.opening'), 'utf8')) as Record<string, string>;
     const entry = parseEntry(new Uint8Array(readFileSync(at('journal.entry'))));
     if (entry.class !== 'sealed') throw new Error(entry.class);

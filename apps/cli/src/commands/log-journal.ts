@@ -1,8 +1,8 @@
 /** `veritrain log import-journal`: commits, once, to every line of a journal from before it was chained to a log. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { ConfigurationError, fromUtf8, toHex } from '#attestation/base';
+import { ConfigurationError, fromUtf8, toHex, utf8 } from '#attestation/base';
 import {
   entryBytesMax,
   leafHash,
@@ -11,9 +11,10 @@ import {
   treeRoot,
   type EntryBody,
   type Opening,
+  type TrustPolicy,
 } from '#attestation/log';
-import { readBytes, readTrustPolicy, writeWhole } from '#libs/client';
-import { submitEntry } from '#libs/log';
+import { readBytes, readSecret, readTrustPolicy, writeWhole } from '#libs/client';
+import { readEntriesOf, submitEntry } from '#libs/log';
 import { printResult, table } from '../output.js';
 import { signed } from './log-entries.js';
 import { issuerOf, logUrl, waitMs, type SignedOptions } from './log-publish.js';
@@ -43,7 +44,7 @@ async function importJournal(file: string, options: ImportOptions) {
   const policy = readTrustPolicy(options.logPolicy);
   const body = bodyOf(readBytes(file, journalBytesMost));
   if (existsSync(options.out)) requireSame(options.out, body);
-  else await make(options, body);
+  else await make(options, body, policy);
   const entry = readBytes(options.out, entryBytesMax);
   const { text, index } = await submitEntry(logUrl(policy), entry, policy, { wait: 'witnessed', withinMs: waitMs });
   writeWhole(`${options.out}.proof`, text);
@@ -52,12 +53,26 @@ async function importJournal(file: string, options: ImportOptions) {
 }
 
 /** The opening first: an entry without one could be opened by nobody. */
-async function make(options: ImportOptions, body: EntryBody<'journal-import'>): Promise<void> {
-  const random = (size: number): Uint8Array => new Uint8Array(randomBytes(size));
-  const about = { at: Math.floor(Date.now() / 1000), watchKeys: [], random };
-  const { entry, opening } = await makeSealedEntry(issuerOf(options), 'journal-import', body, about);
-  writeOpening(`${options.out}.opening`, opening, body);
-  writeWhole(options.out, entry);
+async function make(options: ImportOptions, body: EntryBody<'journal-import'>, policy: TrustPolicy): Promise<void> {
+  const issuer = issuerOf(options);
+  const secret = readSecret(options.key);
+  const entryOf = (at: number) =>
+    makeSealedEntry(issuer, 'journal-import', body, { at, watchKeys: [], random: drawnFrom(secret, body.file) });
+  const logged = await readEntriesOf({ url: logUrl(policy), policy, key: issuer.publicKey }, 0);
+  let made = await entryOf(Math.floor(Date.now() / 1000));
+  for (const { leaf, at } of logged.filter(({ kind }) => kind === 'journal-import')) {
+    const former = await entryOf(at);
+    if (toHex(leafHash(former.entry)) === leaf) made = former;
+  }
+  writeOpening(`${options.out}.opening`, made.opening, body);
+  writeWhole(options.out, made.entry);
+}
+
+/** The same for one journal under one key, so that an entry whose files are lost is known again, and nobody else can open it. */
+function drawnFrom(secret: Uint8Array, file: Uint8Array): (size: number) => Uint8Array {
+  let turn = 0;
+  return (size) =>
+    new Uint8Array(hkdfSync('sha256', secret, file, utf8(`veritrain log journal-import/1 ${turn++}`), size));
 }
 
 function writeOpening(path: string, { salt, body: encoded }: Opening, body: EntryBody<'journal-import'>): void {
