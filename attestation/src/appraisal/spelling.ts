@@ -21,11 +21,14 @@ export function spelled(endorsements: EndorsementRecord): EndorsementRecord {
   return { ...endorsements, ...Object.fromEntries(respelled) };
 }
 
-/** A place, `endorsements.rims[0]`, that is spelled otherwise or cannot be read; undefined where there is none. */
+/**
+ * A place, `endorsements.rims[0]`, that is spelled otherwise; undefined where there is none. What its reader cannot read
+ * carries nothing: a session that needs it is refused, and without one it is named as not checked.
+ */
 export function misspelled(endorsements: EndorsementRecord): string | undefined {
   const isOther = (name: keyof typeof spellings, piece: Uint8Array): boolean => {
     const spelling = spellingOf(name, piece);
-    return spelling === null || !equalBytes(spelling, piece);
+    return spelling !== null && !equalBytes(spelling, piece);
   };
   const places = names.flatMap((name) =>
     endorsements[name].flatMap((piece, at) => (isOther(name, piece) ? `endorsements.${name}[${at}]` : [])),

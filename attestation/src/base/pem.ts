@@ -13,7 +13,7 @@ const block = /-----BEGIN CERTIFICATE-----\r?\n((?:[A-Za-z0-9+/=]{1,76}\r?\n)+)-
 export function readPem(pem: string): Uint8Array[] {
   if (pem.length > pemBytesMax) refuse('X509_SIZE', `at most ${pemBytesMax} characters`, `${pem.length}`);
   const blocks = [...pem.matchAll(block)].map((found) => found[1]!.replace(/\r?\n/g, ''));
-  const around = pem.replaceAll(block, '').replace(/\0+$/, '');
+  const around = pem.replaceAll(block, '').replace(/(?<!\0)\0+$/, '');
   if (!/^[\r\n ]*$/.test(around) || blocks.some((one) => one.length % 4 !== 0)) {
     refuse('X509_PEM', 'strict PEM blocks and nothing else', around.trim().slice(0, 40));
   }

@@ -8,7 +8,7 @@ export const meanings = {
   BUNDLE_POLICY: 'The rules that the machines are judged by are your own, and not those of whoever made the file.',
   BUNDLE_SESSIONS: 'Every machine that worked on the job is accepted by the policy.',
   BUNDLE_ENDORSEMENTS:
-    'What makers publish of their machines stands there in one spelling, so that no byte of it is free.',
+    'What makers publish of their machines stands there in one spelling, so that nobody could write it otherwise unseen.',
   BUNDLE_GRANTS: 'The data owner’s key service gave the data to exactly these machines, for exactly this job.',
   BUNDLE_APPRAISALS: 'As many independent checkers as agreed vouch for the machines.',
   BUNDLE_RESULTS: 'The key service’s signed verdict on each machine agrees with what the evidence shows here.',

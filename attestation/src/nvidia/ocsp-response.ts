@@ -83,7 +83,7 @@ export function parseOcspResponse(bytes: Uint8Array): OcspResponse {
   return {
     ...readData(derExpect(data, derTag.sequence)),
     signed: data!.raw,
-    signatureAlgorithm: derOid(sequence(algorithm, 1, 2)[0]),
+    signatureAlgorithm: derOid(sequence(algorithm, 1, 1)[0]),
     signature: derBitString(signature),
     certificates: certificates.map((node) => node.raw),
   };

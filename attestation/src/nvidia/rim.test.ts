@@ -35,6 +35,15 @@ const edit = (from: string | RegExp, to: string, text = real): string => {
   return out;
 };
 
+describe('the reader of manifests', () => {
+  it('takes no document that makes it hold a map of thousands of namespaces an element', () => {
+    const declared = (count: number): string =>
+      `<a ${Array.from({ length: count }, (_, at) => `xmlns:p${at}="n"`).join(' ')}><b/></a>`;
+    expect(parseXml(declared(16)).children).toHaveLength(1);
+    expect(() => parseXml(declared(17))).toThrow(/16 namespaces/);
+  });
+});
+
 describe.skipIf(!present)('judgeRim on altered real manifests', () => {
   it('accepts the original', async () => {
     expect(await faults(real)).toEqual([]);

@@ -82,6 +82,9 @@ export function parseXml(text: string): XmlElement {
   return root;
 }
 
+/** Every element has a map of those in scope. */
+const namespacesMax = 16;
+
 function openElement(prefix: string, local: string, source: string, parent: XmlElement | undefined): OpenElement {
   const scope = new Map(parent?.scope);
   const plain: { prefix: string; local: string; value: string }[] = [];
@@ -96,6 +99,7 @@ function openElement(prefix: string, local: string, source: string, parent: XmlE
     if (declares === undefined) plain.push({ prefix: attributePrefix, local: attributeLocal, value });
     else if (value === '' || /^xml/i.test(declares)) throw bad('a named namespace for an ordinary prefix', qualified);
     else scope.set(declares, value);
+    if (scope.size > namespacesMax) throw bad(`${namespacesMax} namespaces`, 'more');
   }
   const attributes = plain.map((item) => ({
     ...item,

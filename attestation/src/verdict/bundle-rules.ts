@@ -38,7 +38,7 @@ export const bundleRules = {
   BUNDLE_ENDORSEMENTS: {
     claim: 'sourced-data',
     expected: 'every endorsement in its one spelling',
-    rule: 'Manifests and collateral are spelled in the one way that has their digest, so that no byte of them is free.',
+    rule: 'Manifests and collateral are spelled in the one way that has their digest; of a signature by ECDSA, either of its two forms.',
     source: 'attestation/SPEC.md §9.9',
     action: resubmit,
   },

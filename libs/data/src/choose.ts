@@ -121,6 +121,8 @@ function guessKind(column: ColumnLook, arePixels: boolean, file: string): Column
 
 /** 2024-05-01, alone or before a time. */
 const date = /^\d{4}-\d\d-\d\d(?:$|[T ]\d\d:\d\d)/;
+/** 1,234: of thousands or of decimals. */
+const thousands = /^[+-]?\d{1,3}(?:,\d{3})+$/;
 /** -1,5 and 1.234,5. */
 const decimalComma = /^[+-]?\d*(?:\.\d{3})*,\d+$/;
 
@@ -128,6 +130,8 @@ const decimalComma = /^[+-]?\d*(?:\.\d{3})*,\d+$/;
 function textsOf({ firstText, numbers, distinct, isMore }: ColumnLook): readonly [got: string, action: string] {
   const or = 'drop the column (--drop), or say that it is a category (--category)';
   const first = firstText === null ? '' : `"${firstText.text.slice(0, 60)}" in row ${firstText.row}`;
+  if (firstText !== null && thousands.test(firstText.text))
+    return [`${first}, with a comma`, `write thousands without it and decimals with a point, ${or}`];
   if (firstText !== null && decimalComma.test(firstText.text))
     return [`${first}, a decimal comma`, `write decimals with a point, ${or}`];
   if (numbers > 0 && firstText !== null)

@@ -238,6 +238,9 @@ describe('a table, libs/data/SPEC.md', () => {
       got: '"1.000,5" in row 1, a decimal comma',
       action: expect.stringContaining('decimals with a point'),
     });
+    expect(await failure(() => imported(column(numbers.map((n) => `"1,0${n.padStart(2, '0')}"`))))).toMatchObject({
+      action: expect.stringContaining('thousands without it'),
+    });
     const days = numbers.map((n) => `2026-01-${String(Number(n) + 1).padStart(2, '0')} 12:00`);
     expect(await failure(() => imported(column(days)))).toMatchObject({
       got: 'dates, first "2026-01-01 12:00" in row 1',

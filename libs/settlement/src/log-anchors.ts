@@ -37,7 +37,7 @@ export function anchorOrigin(name: string): Uint8Array {
 interface AnchorTerms {
   /** Of the account's transactions; absent: the next one. With it at most one transaction comes of however many tries. */
   readonly nonce?: number;
-  /** Most that the transaction may cost, in wei; absent: whatever the node suggests. */
+  /** Most that its gas may cost, in wei, without what an OP chain charges for its data besides; absent: whatever the node suggests. */
   readonly feeMaxWei?: bigint | undefined;
 }
 

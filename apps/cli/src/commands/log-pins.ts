@@ -30,10 +30,11 @@ export function pinsOf({ cpuKinds, snp, quote, nitro }: AppraisalPolicy): Policy
     ...Object.entries(quote.rtmrs ?? {}).flatMap(([index, values]) => of(`RTMR${index}`, values)),
     ...Object.entries(nitro.pcrs).flatMap(([index, values]) => of(index === '0' ? 'nitro' : `PCR${index}`, values)),
   ];
-  const { idKeyDigests, authorKeyDigests, hostData } = snp;
+  const { idKeyDigests, authorKeyDigests, hostData, launches } = snp;
   const { mrSigners, mrConfigId, mrOwner, mrOwnerConfig, mrServiceTd } = quote;
   const others = {
     ...{ 'snp.idKeyDigests': idKeyDigests, 'snp.authorKeyDigests': authorKeyDigests, 'snp.hostData': hostData },
+    'snp.launches': launches?.map(({ kernel }) => kernel),
     ...{ 'quote.mrSigners': mrSigners, 'quote.mrConfigId': mrConfigId, 'quote.mrServiceTd': mrServiceTd },
     ...{ 'quote.mrOwner': mrOwner, 'quote.mrOwnerConfig': mrOwnerConfig },
   };

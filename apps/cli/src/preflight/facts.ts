@@ -83,7 +83,7 @@ function tdxFacts(bytes: Uint8Array): Record<string, string> {
 }
 
 function pckChain(bytes: Uint8Array): readonly Certificate[] {
-  return parsePemCertificates(new TextDecoder().decode(parseQuote(bytes).pckChain).replace(/\0+$/, ''));
+  return parsePemCertificates(new TextDecoder().decode(parseQuote(bytes).pckChain).replace(/(?<!\0)\0+$/, ''));
 }
 
 /** Certificates inside a reference manifest; its signature is judged by the checks. */

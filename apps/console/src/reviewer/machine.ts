@@ -18,11 +18,15 @@ export function codeLines({ sessions }: Pick<BundleVerdict, 'sessions'>): readon
   return [...lines.values()];
 }
 
-const ofRevocation: ReadonlySet<string> = new Set(['SNP_REVOKED', 'QUOTE_REVOKED', 'NVIDIA_CERTIFICATE_REVOKED']);
+const ofGpu = ['NVIDIA_CERTIFICATE_REVOKED', 'NVIDIA_CERTIFICATE_ON_HOLD'];
+const ofRevocation: ReadonlySet<string> = new Set(['SNP_REVOKED', 'QUOTE_REVOKED', ...ofGpu]);
 
 /** As of the time of the judgement; nothing where no machine took part. */
 export function revokedLine({ checks }: Pick<BundleVerdict, 'checks'>, at: number): readonly Line[] {
   const own = checks.filter(({ id }) => ofRevocation.has(id)).map(({ status }) => stateOf(status));
+  const isGpuOpen =
+    checks.some(({ id }) => id.startsWith('NVIDIA_')) && !checks.some(({ id }) => id === 'NVIDIA_CERTIFICATE_REVOKED');
+  if (isGpuOpen) own.push('unknown');
   const worst = (['yes', 'unknown', 'no'] as const).find((state) => own.includes(state));
   return worst === undefined ? [] : [[words.revoked, `${revokedWords[worst]}, as of ${utc(at)} UTC`]];
 }

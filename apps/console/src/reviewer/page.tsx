@@ -229,7 +229,7 @@ function Judged({ judgement, opened, shown, onTime, children }: JudgedProps) {
         <h2 id="open">{words.notChecked}</h2>
         <p class="wrap">
           {was.notChecked.length === 0
-            ? 'Nothing: every byte of this file is covered.'
+            ? 'Nothing: every part of this file is covered.'
             : was.notChecked.map(plain).join(', ')}
         </p>
         {was.notChecked.length > 0 && <p class="note">{words.notCheckedText}</p>}

@@ -95,8 +95,9 @@ function sessionOf({ evidence, result, resultSignature, release, lease }: Stored
 
 /** Every piece once, in its one spelling. */
 function merged(sets: readonly EndorsementRecord[]): EndorsementRecord {
+  const inOne = sets.map(spelled);
   const distinct = (name: keyof EndorsementRecord): Uint8Array[] => {
-    const pieces = sets.flatMap((set) => spelled(set)[name]);
+    const pieces = inOne.flatMap((set) => set[name]);
     return [...new Map(pieces.map((piece) => [toHex(piece), piece])).values()];
   };
   const names = Object.keys(noEndorsementRecord) as (keyof EndorsementRecord)[];

@@ -148,8 +148,9 @@ async function headOf(content: () => AsyncIterable<Uint8Array>, file: string): P
   const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
   const type = descr === undefined || !Object.hasOwn(types, descr) ? undefined : types[descr];
   if (type === undefined) {
-    const kind = descr?.startsWith('>') === true ? descr.replace('>', '<') : '<f4';
-    return refuse(`an element type of ${Object.keys(types).join(' ')}`, descr, `save array.astype("${kind}")`);
+    const turned = String(descr).replace('>', '<');
+    const wanted = Object.hasOwn(types, turned) ? turned : '<f4';
+    return refuse(`an element type of ${Object.keys(types).join(' ')}`, descr, `save array.astype("${wanted}")`);
   }
   if (!/'fortran_order':\s*False/.test(text)) {
     refuse('rows one after the other (fortran_order False)', text.trim(), 'save numpy.ascontiguousarray(array)');
