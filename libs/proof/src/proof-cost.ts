@@ -28,13 +28,20 @@ const keptCodewordBytes = 2 ** 28;
 const memory = { fixed: 40 * 2 ** 20, perCell: 64, perLeaf: 96 };
 /** Of the transaction that carries a proof alone, calldata at today's price. */
 const gas = { fixed: 968_000, perByte: 39.4, perSymbol: 116, perLevel: 602_000 };
+/** Of a table with a word a step, which each sum over steps of other sizes needs: 5 a layer but one. */
+const gasPerTabledStep = 1_400;
+/** A transaction has 16.78 M. */
+const transactionGasMax = 16_000_000;
 
-export function proofCost(plan: Plan): ProofCost {
+/** @param isUneven whether it is of a segment whose steps have several sizes (`unevenSegments`) */
+export function proofCost(plan: Plan, isUneven = false): ProofCost {
   const proofBytes = expectedProofBytes(plan);
-  const isOnChain = expectedPartBytes(plan) <= transactionProofBytesMax && isOnChainProfile(plan);
+  const gasOfAll = gasOf(plan, proofBytes) + (isUneven ? gasOfTables(plan) : 0);
+  const isOnChain =
+    expectedPartBytes(plan) <= transactionProofBytesMax && isOnChainProfile(plan) && gasOfAll <= transactionGasMax;
   return {
     ...{ proofBytes, cpuSeconds: cpuSecondsOf(plan), memoryBytes: memoryOf(plan) },
-    ...(isOnChain && { transactions: isInTwoParts(plan.profile) ? 3 : 1, gas: gasOf(plan, proofBytes) }),
+    ...(isOnChain && { transactions: isInTwoParts(plan.profile) ? 3 : 1, gas: gasOfAll }),
   };
 }
 
@@ -76,4 +83,8 @@ function gasOf(plan: Plan, proofBytes: number): number {
   const levels = plan.profile.deeper?.length ?? 0;
   const { fixed, perByte, perSymbol, perLevel } = gas;
   return Math.round(fixed + perByte * proofBytes + perSymbol * plan.profile.queries0 * rows + perLevel * levels);
+}
+
+function gasOfTables({ shape }: Plan): number {
+  return gasPerTabledStep * 2 ** shape.stepVars * (5 * shape.layers.length - 1);
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { profileManifest, type ProfileParameters } from '#libs/step';
 import { profiles, type Variant } from '#libs/zk/verifier';
 import { proofCost } from './proof-cost.js';
-import { largestUnit, proofUnitOf, type UnitLimits } from './proof-unit.js';
+import { largestUnit, proofUnitOf, unevenSegments, type UnitLimits } from './proof-unit.js';
 import { planOf } from './statement.js';
 
 const seed = `0x${'5a'.repeat(32)}`;
@@ -85,9 +85,9 @@ describe('what proofs are expected to cost', () => {
 
   it('is for all segments that are proved', () => {
     const proving = { profile: 'chain64', variant: 'separate' } as const;
-    const all = proofUnitOf(mnist(100, { superblock: 16 }), proving);
+    const all = proofUnitOf(mnist(112, { superblock: 16 }), proving);
     expect(all).toMatchObject({ steps: 16, proofs: 7, transactions: 7 });
-    const two = proofUnitOf(mnist(100, { superblock: 16 }), proving, 2);
+    const two = proofUnitOf(mnist(112, { superblock: 16 }), proving, 2);
     expect([two.gas! / 2, two.cpuSeconds / 2]).toEqual([all.gas! / 7, all.cpuSeconds / 7]);
   });
 
@@ -96,5 +96,32 @@ describe('what proofs are expected to cost', () => {
     expect(ofPlan(64, 'chain64', 'separate').gas).toBeUndefined();
     expect(profiles.get('large')!.deeper).toBeUndefined();
     expect(ofPlan(1, 'large', 'separate').gas).toBeUndefined();
+  });
+});
+
+describe('a segment whose steps have several sizes', () => {
+  const proving = { profile: 'chain256', variant: 'separate' } as const;
+  const unit = (steps: number, dims = [784, 64, 10]) =>
+    proofUnitOf(profileManifest('fx1', { dims, batch: 64, e: 8, steps, seed, superblock: 256 }), proving);
+
+  it('costs tables, where the job ends within it or its rate changes there', () => {
+    const m = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 1024, seed, superblock: 256 });
+    const with_ = (steps: number, ...from: number[]) =>
+      unevenSegments({
+        ...m,
+        steps,
+        optimizer: { ...m.optimizer, m: [[0, 4], ...from.map((at) => [at, 2] as const)] },
+      });
+    expect([with_(1024), with_(1000), with_(1024, 256), with_(1024, 300, 400, 600), with_(256, 300)]).toEqual([
+      0, 1, 0, 2, 0,
+    ]);
+    const table = 1_400 * 256 * 9;
+    expect(unit(1023).gas! - unit(1024).gas!).toBe(table);
+  });
+
+  it('has no proof that a contract takes where the tables are more than a transaction', () => {
+    const dims = [64, 16, 16, 16, 16, 16, 16, 16, 10];
+    expect(unit(1024, dims).gas).not.toBeNull();
+    expect(unit(1025, dims).gas).toBeNull();
   });
 });

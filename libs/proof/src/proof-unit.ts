@@ -28,15 +28,24 @@ interface Proving {
   readonly variant: 'joint' | 'separate';
 }
 
+/** Segments whose steps have several sizes: the rate changes within them, or the job ends there. */
+export function unevenSegments({ steps, superblock, optimizer }: Manifest): number {
+  const changes = [...optimizer.m.map(([from]) => from).filter((from) => from < steps), steps];
+  return new Set(changes.filter((step) => step % superblock !== 0).map((step) => Math.floor(step / superblock))).size;
+}
+
 /** @param proofs how many segments are proved; all of them where absent. @throws Rejection STEP_PLAN */
 export function proofUnitOf(manifest: Manifest, { profile, variant }: Proving, proofs?: number): ProofUnit {
   const plan = planOf({ manifest, profile, variant });
   const { proofBytes, gas, transactions = 1, cpuSeconds, memoryBytes } = proofCost(plan);
   const count = proofs ?? Math.ceil(manifest.steps / manifest.superblock);
+  const uneven = Math.min(count, unevenSegments(manifest));
+  const { gas: gasOfUneven } = proofCost(plan, uneven > 0);
+  const isOnChain = gas !== undefined && gasOfUneven !== undefined;
   return {
     ...{ steps: manifest.superblock, profile, proofs: count, proofBytes, memoryBytes },
     transactions: count * transactions,
-    ...{ gas: gas === undefined ? null : count * gas, cpuSeconds: count * cpuSeconds },
+    ...{ gas: isOnChain ? count * gas + uneven * (gasOfUneven - gas) : null, cpuSeconds: count * cpuSeconds },
   };
 }
 

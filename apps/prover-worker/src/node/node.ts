@@ -97,7 +97,8 @@ async function workLoop(parts: NodeParts, held: HeldLeases, stop: AbortSignal): 
       if (!settings.proves) continue;
       const answer = await controlPlane.send(pattern.proofAcquire, { nodeId, waitMs: acquireWaitMs });
       const { task } = parseProofAcquired(answer);
-      if (task !== null) await runProof(task, parts, stop);
+      // Another node may take the segment meanwhile.
+      if (task !== null && !(await runProof(task, parts, stop))) await sleep(retryPauseMs);
     } catch (error) {
       if (stop.aborted) return;
       parts.watch.failure('work');

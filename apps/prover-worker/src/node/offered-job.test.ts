@@ -6,7 +6,7 @@ import { chainId, contract, tinyDataset, tinyJob, tinyManifest } from '#test/tin
 import { readOffer } from './offered-job.js';
 
 const manifest = tinyManifest({ steps: 12, superblock: 4 });
-const dataset = await tinyDataset(manifest, { proving: 'fast16' });
+const dataset = await tinyDataset(manifest, { proving: 'chain1' });
 const windows: Terms['windows'] = {
   ...{ start: 3600, compute: 3600, finality: 0, draw: 0, challenge: 3600, prove: 7200, provePer: 600, hold: 0 },
   ...{ reveal: 0, ack: 0, drawBlocks: 0 },
@@ -16,6 +16,7 @@ const settings = {
   chain: { deployment: { chainId, settlement: to0x(contract) } },
   escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 60, answerMinWei: 10n },
   memoryMiB: 4096,
+  proves: true,
 } as Parameters<typeof readOffer>[1];
 
 /** @param plan that spec and terms name; absent: that of the manifest */
@@ -23,7 +24,7 @@ async function offer(
   change: Partial<Terms>,
   plan?: Uint8Array,
   assurance: 'tee' | 'zk' = 'zk',
-  { profile = 'fast16', of = settings } = {},
+  { profile = 'chain1', of = settings } = {},
 ) {
   const own = { manifest, dataset, segmentSteps: 4, spec: { assurance } } as const;
   const planDigest = plan ?? planOf({ manifest, profile, variant: 'separate' }).digest;
@@ -40,6 +41,11 @@ async function offer(
 describe('Z-H2 a prover', () => {
   it('Z-H2 takes the plan of the manifest, the selector of the scheme and windows for its proofs', async () => {
     expect((await offer({})).terms.windows).toEqual(windows);
+  });
+
+  it('refuses a profile whose proofs no contract takes, whatever the terms say', async () => {
+    const refused = offer({}, undefined, 'zk', { profile: 'fast16' });
+    await expect(refused).rejects.toMatchObject({ code: 'PROVER_JOB', detail: { got: 'fast16 for this manifest' } });
   });
 
   const nobodys = new Uint8Array(32).fill(0xee);

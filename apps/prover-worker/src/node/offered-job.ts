@@ -24,11 +24,12 @@ import {
   createBrokerClient,
   greatestWindows,
   isOfBroker,
+  machine,
   note,
   type CipherStore,
   type ProverRelease,
 } from '#libs/node';
-import { groth16Admission, planOf, proofCost } from '#libs/proof';
+import { groth16Admission, planOf, proofCost, unevenSegments } from '#libs/proof';
 import { openDataKey, openShard } from '#libs/sealing';
 import type { Deployment } from '#libs/settlement';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
@@ -58,8 +59,9 @@ export interface EntrustedJob extends OfferedJob {
  */
 export function readOffer(
   job: AssignedJob,
-  { chain, groth16Keys, escrow, memoryMiB }: Pick<ProverSettings, 'chain' | 'groth16Keys' | 'escrow' | 'memoryMiB'>,
+  settings: Pick<ProverSettings, 'chain' | 'groth16Keys' | 'escrow' | 'memoryMiB' | 'proves'>,
 ): OfferedJob {
+  const { chain, groth16Keys, escrow } = settings;
   const specBytes = new Uint8Array(Buffer.from(job.spec, 'base64'));
   const spec = parseJobSpec(specBytes);
   const terms = parseTermsJson(job.terms);
@@ -85,10 +87,19 @@ export function readOffer(
     throw refused(`terms that proofs in scheme ${spec.scheme} meet`, `${terms.dutySelectors.length} other selectors`);
   }
   // The plan of a Groth16 key is what its folder was checked against.
-  const plan = isGroth16 ? spec.proving!.planDigest : provablePlan(spec, chain.deployment, memoryMiB).digest;
-  const { proofSeconds: benchSeconds, answerMinWei: answerMin } = escrow;
+  const { plan, proofSeconds } = isGroth16
+    ? { plan: spec.proving!.planDigest, proofSeconds: escrow.proofSeconds }
+    : provable(spec, settings);
+  const [benchSeconds, answerMin] = [proofSeconds, escrow.answerMinWei];
   termsFit(spec, terms, { plan, greatest: greatestWindows(escrow), benchSeconds, answerMin });
   return { jobId: job.jobId, spec, specBytes, terms, job };
+}
+
+interface Provable {
+  /** 32 bytes. */
+  readonly plan: Uint8Array;
+  /** That a proof may take: what the settings say, or what is expected of this plan, whichever is more. */
+  readonly proofSeconds: number;
 }
 
 /**
@@ -96,16 +107,26 @@ export function readOffer(
  *
  * @throws Rejection PROVER_JOB
  */
-function provablePlan({ manifest, proving }: JobSpec, { extensions }: Deployment, memoryMiB: number): Plan {
+function provable(
+  { manifest, proving }: JobSpec,
+  { chain, escrow, memoryMiB, proves }: Pick<ProverSettings, 'chain' | 'escrow' | 'memoryMiB' | 'proves'>,
+): Provable {
   const { profile, variant } = proving!;
-  const plan = planOf({ manifest: parseManifestText(manifest), profile, variant });
-  if (isInTwoParts(plan.profile) && extensions?.zkSplitVerifier === undefined) {
+  const m = parseManifestText(manifest);
+  const plan = planOf({ manifest: m, profile, variant });
+  const { gas, memoryBytes, cpuSeconds } = proofCost(plan, unevenSegments(m) > 0);
+  if (gas === undefined) throw refused('a plan whose proofs a contract takes', `${profile} for this manifest`);
+  if (isInTwoParts(plan.profile) && chain.deployment.extensions?.zkSplitVerifier === undefined) {
     throw refused('a set of contracts that takes proofs in two transactions', 'one without');
   }
-  const needed = Math.ceil(proofCost(plan).memoryBytes / 2 ** 20);
-  if (needed > memoryMiB) throw refused(`proofs for ${memoryMiB} MiB of memory`, `${needed} MiB under ${profile}`);
-  return plan;
+  const needed = Math.ceil((memoryMargin * memoryBytes) / 2 ** 20);
+  const most = Math.min(memoryMiB, machine.memoryMiB);
+  if (proves && needed > most) throw refused(`proofs for ${most} MiB of memory`, `${needed} MiB under ${profile}`);
+  return { plan: plan.digest, proofSeconds: Math.max(escrow.proofSeconds, Math.ceil(cpuSeconds)) };
 }
+
+/** Over what is expected: 64 steps under `steps128` were expected at 2,152 MiB, and took 2,202. */
+const memoryMargin = 1.05;
 
 /** Before a node accepts a whole job with its stake. @throws Rejection PROVER_JOB */
 export function checkTerms({ spec, terms }: OfferedJob, account: Uint8Array, limits: ProverSettings['escrow']): void {
@@ -129,7 +150,10 @@ function runSeconds(
 ): number {
   const manifest = parseManifestText(spec.manifest);
   const { rounds } = divideSteps(manifest, spec);
-  return trainingSeconds(manifest, rounds, multiplyAddsPerSecond) + rounds * proofSeconds;
+  const { scheme, proving } = spec;
+  const expected = scheme === groth16SchemeId ? 0 : proofCost(planOf({ manifest, ...proving! })).cpuSeconds;
+  const perProof = Math.max(proofSeconds, Math.ceil(expected));
+  return trainingSeconds(manifest, rounds, multiplyAddsPerSecond) + rounds * perProof;
 }
 
 /** Asks the data owner's broker for the key. @throws Rejection BROKER_*, OPENING_BUDGET; CollateralError BROKER_* */
