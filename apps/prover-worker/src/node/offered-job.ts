@@ -31,10 +31,9 @@ import {
 } from '#libs/node';
 import { groth16Admission, planOf, proofCost, unevenSegments } from '#libs/proof';
 import { openDataKey, openShard } from '#libs/sealing';
-import type { Deployment } from '#libs/settlement';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
 import type { AssignedJob } from '#libs/wire';
-import { groth16SchemeId, isInTwoParts, type Plan } from '#libs/zk/verifier';
+import { groth16SchemeId, isInTwoParts } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openKeyFolder } from '../proving/key-folder.js';
 import type { ProverSettings } from './settings.js';
