@@ -99,6 +99,7 @@ async function seal(options: SealOptions): Promise<void> {
   const watch = showProgress(options);
   const { manifest, data, validation, images, labels, out, key } = options;
   refuseSealed(out, key);
+  refuseIdleProfile(options);
   if (data === undefined) {
     if (images === undefined || labels === undefined) throw noSource();
     return print(await sealFiles({ ...options, images, labels }, watch), options);
@@ -118,6 +119,17 @@ function refuseSealed(out: string, key: string): void {
     got: `one in ${out}, and a data key in ${key}`,
     rule: 'dataset seal',
     action: 'choose another --out and --key, or remove both where nobody has the data set yet',
+  });
+}
+
+/** A profile that nothing is committed under would be passed over without a word. */
+function refuseIdleProfile({ proofProfile, provable, data }: SealOptions): void {
+  if (proofProfile === undefined || (provable === true && data === undefined)) return;
+  throw new ConfigurationError('SEAL_PROFILE', {
+    expected: '--proof-profile with --provable, --images and --labels',
+    got: data === undefined ? 'no --provable' : '--data',
+    rule: 'dataset seal',
+    action: 'add --provable, or leave the profile out',
   });
 }
 

@@ -49,5 +49,15 @@ it('leaves a data set that is whole and its key as they are', async () => {
   await veritrain(...sealing, '--out', at('whole'));
   const key = readFileSync(at('whole.json'), 'utf8');
   await expect(veritrain(...sealing, '--out', at('whole'))).rejects.toMatchObject({ code: 'SEAL_EXISTS' });
+  const idle = veritrain(
+    ...sealing,
+    '--out',
+    at('another'),
+    '--key',
+    at('another.json'),
+    '--proof-profile',
+    'chain256',
+  );
+  await expect(idle).rejects.toMatchObject({ code: 'SEAL_PROFILE' });
   expect(readFileSync(at('whole.json'), 'utf8')).toBe(key);
 });
