@@ -97,7 +97,7 @@ export function readOffer(
 interface Provable {
   /** 32 bytes. */
   readonly plan: Uint8Array;
-  /** That a proof may take: what the settings say, or what is expected of this plan, whichever is more. */
+  /** That a proof may take. */
   readonly proofSeconds: number;
 }
 
@@ -121,8 +121,12 @@ function provable(
   const needed = Math.ceil((memoryMargin * memoryBytes) / 2 ** 20);
   const most = Math.min(memoryMiB, machine.memoryMiB);
   if (proves && needed > most) throw refused(`proofs for ${most} MiB of memory`, `${needed} MiB under ${profile}`);
-  return { plan: plan.digest, proofSeconds: Math.max(escrow.proofSeconds, Math.ceil(cpuSeconds)) };
+  return { plan: plan.digest, proofSeconds: secondsOfProof(cpuSeconds, escrow) };
 }
+
+/** What the settings say of a proof, or what is expected of its plan, whichever is more. */
+const secondsOfProof = (cpuSeconds: number, { proofSeconds }: Pick<ProverSettings['escrow'], 'proofSeconds'>): number =>
+  Math.max(proofSeconds, Math.ceil(cpuSeconds));
 
 /** Over what is expected: 64 steps under `steps128` were expected at 2,152 MiB, and took 2,202. */
 const memoryMargin = 1.05;
@@ -151,8 +155,7 @@ function runSeconds(
   const { rounds } = divideSteps(manifest, spec);
   const { scheme, proving } = spec;
   const expected = scheme === groth16SchemeId ? 0 : proofCost(planOf({ manifest, ...proving! })).cpuSeconds;
-  const perProof = Math.max(proofSeconds, Math.ceil(expected));
-  return trainingSeconds(manifest, rounds, multiplyAddsPerSecond) + rounds * perProof;
+  return trainingSeconds(manifest, rounds, multiplyAddsPerSecond) + rounds * secondsOfProof(expected, { proofSeconds });
 }
 
 /** Asks the data owner's broker for the key. @throws Rejection BROKER_*, OPENING_BUDGET; CollateralError BROKER_* */
