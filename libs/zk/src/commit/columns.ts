@@ -12,7 +12,7 @@ export type Columns = Map<string, Float64Array>;
 type Doubles = (count: number) => Float64Array;
 const ofTheirOwn: Doubles = (count) => new Float64Array(count);
 
-/** The records of the segment's steps. */
+/** The records as they are committed: of the steps in order, or of a whole set, whose last steps may be empty. */
 export function dataColumns(shape: StepShape, examples: Examples, doubles = ofTheirOwn): Columns {
   const columns = recordColumns(shape, doubles);
   writeRecords(shape, columns, examples);
@@ -33,7 +33,7 @@ export function writeRecords(shape: StepShape, columns: Columns, examples: Examp
   const [ofStep, ofInput] = inputsFirst ? [samples, steps * samples] : [widths[0]! * samples, samples];
   const [X, Y, n0] = [columns.get('X')!, columns.get('Y')!, featureCount(shape.manifest)];
   Y.fill(0);
-  for (let t = 0; t < steps; t++) {
+  for (let t = 0; t < Math.min(steps, Math.floor(examples.count / batch)); t++) {
     for (let b = 0; b < samples; b++) {
       const record = t * batch + (b % batch);
       for (let i = 0; i < n0; i++) X[t * ofStep + i * ofInput + b] = examples.features[record * n0 + i]!;
@@ -41,6 +41,25 @@ export function writeRecords(shape: StepShape, columns: Columns, examples: Examp
       if (label < classes) Y[(label * steps + t) * samples + b] = 1;
     }
   }
+}
+
+/** Superblocks of so many records each, in another order, and as often as they are named. */
+export function inSuperblocks(
+  { features, labels }: Examples,
+  superblocks: readonly number[],
+  records: number,
+): Examples {
+  const pick = (values: Uint8Array, size: number): Uint8Array => {
+    const out = new Uint8Array(superblocks.length * size);
+    superblocks.forEach((index, k) => out.set(values.subarray(index * size, (index + 1) * size), k * size));
+    return out;
+  };
+  const width = features.length / labels.length;
+  return {
+    count: superblocks.length * records,
+    features: pick(features, records * width),
+    labels: pick(labels, records),
+  };
 }
 
 export function paddedWeights({ manifest, widths }: StepShape, weights: Weights, doubles = ofTheirOwn): Columns {

@@ -46,6 +46,8 @@ export interface Profile {
   readonly inputsFirst?: boolean;
   /** Levels behind the first; what the last one leaves goes in the clear. */
   readonly deeper?: readonly DeeperLevel[];
+  /** Steps that one proof covers where that is more than a superblock: segments with borders between (libs/zk/SPEC.md §20). */
+  readonly unitSteps?: number;
 }
 
 const common = {

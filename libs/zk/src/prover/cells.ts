@@ -32,6 +32,11 @@ export class Cells {
     return view;
   }
 
+  /** X or Y as the steps read them: where a proof covers one segment, as they are committed. */
+  data(name: string): BaseArray {
+    return this.plan.shape.segmentVars > 0 ? this.virtual(name) : this.block('D', name);
+  }
+
   /** A tensor that is never committed. */
   virtual(name: string): BaseArray {
     return this.#virtual.get(name)!;

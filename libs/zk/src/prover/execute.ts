@@ -38,11 +38,12 @@ export function executeSegment(
     after: paddedWeights(shape, weights, resident),
     virtual: new Map(),
   };
+  const length = stepSizes.length / 2 ** shape.segmentVars;
   stepSizes.forEach((size, t) => {
-    const at = { t, step: firstStep + t, size, isAtBorder: t === 0 };
+    const at = { t, step: firstStep + t, size, isAtBorder: t % length === 0 };
     runStep({ backend, shape, columns, guards, ...at, isWitness: true });
+    if ((t + 1) % length === 0) keepBorder(shape, columns, (t + 1) / length - 1);
   });
-  borderLimbs(shape, columns);
   return columns;
 }
 
@@ -180,11 +181,21 @@ function update(state: StepState, scale: LayerScale, weights: Columns): void {
   }
 }
 
-/** Signed high limbs of the weights after the segment. */
-function borderLimbs(shape: Shape, columns: SegmentWitness): void {
-  for (const { layer, weightBits, biasBits } of shape.layers) {
-    columns.witness.set(`hW${layer}`, highLimb(columns.after.get(`W${layer}`)!, weightBits));
-    columns.witness.set(`hb${layer}`, highLimb(columns.after.get(`b${layer}`)!, biasBits));
+/** Signed high limbs of the weights after a segment, and of several segments the weights. */
+function keepBorder({ layers, segmentVars }: Shape, { witness, after }: SegmentWitness, segment: number): void {
+  const keep = (name: string, values: Float64Array): void => {
+    if (!witness.has(name)) witness.set(name, new Float64Array(2 ** segmentVars * values.length));
+    witness.get(name)!.set(values, segment * values.length);
+  };
+  for (const { layer, weightBits, biasBits } of layers) {
+    for (const [tensor, bits] of [
+      ['W', weightBits],
+      ['b', biasBits],
+    ] as const) {
+      const values = after.get(`${tensor}${layer}`)!;
+      if (segmentVars > 0) keep(`${tensor}n${layer}`, values);
+      keep(`h${tensor}${layer}`, highLimb(values, bits));
+    }
   }
 }
 

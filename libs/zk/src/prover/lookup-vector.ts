@@ -6,6 +6,7 @@ import { extView } from '../commit/arrays.js';
 import type { BaseArray, ExtArray } from '../commit/backend.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
+import type { DataTree } from '../commit/layout/blocks.js';
 import type { LookupBlock } from '../relation/lookups.js';
 import { relatedLosses } from '../relation/losses/index.js';
 import { placedBlock, type PlacedBlock } from '../relation/plan.js';
@@ -46,6 +47,7 @@ function symbols(cells: Cells): Parameters<typeof columnForms>[0] {
   const { plan } = cells;
   return {
     plan,
+    superblocks: new Array<number>(2 ** plan.shape.segmentVars).fill(0),
     cell: (tree, name, ...axes) => ofClaim({ kind: 'block', block: placedBlock(plan, tree, name), axes }),
   };
 }
@@ -81,17 +83,19 @@ function columnOf(cells: Cells, block: LookupBlock, claim: Claim): BaseArray {
   if (claim.kind !== 'block') throw new Error('columns are made of blocks');
   const { name, tree } = claim.block;
   const size = 2 ** block.vars;
-  const all = name.startsWith(virtualMark)
-    ? cells.virtual(name.slice(virtualMark.length))
-    : claim.axes.some(isSummed)
-      ? cells.virtual('S')
-      : cells.block(tree, name);
+  const all = cellsOf(cells, tree, name, claim.axes);
   if (all.length === size) return all;
   if (all.length < size) return tiled(cells.backend, all, size);
   const { start } = cells.plan.shape.pieces[block.piece]!;
   const { stepVars, batchVars } = cells.plan.shape;
   const first = start * 2 ** (stepVars + batchVars);
   return all.subarray(first, first + size);
+}
+
+function cellsOf(cells: Cells, tree: DataTree, name: string, axes: readonly Axis[]): BaseArray {
+  if (name.startsWith(virtualMark)) return cells.virtual(name.slice(virtualMark.length));
+  if (tree === 'D') return cells.data(name);
+  return axes.some(isSummed) ? cells.virtual('S') : cells.block(tree, name);
 }
 
 /** Only S = Σ ε is summed inside a column. */

@@ -70,11 +70,11 @@ function logitLookups(shape: Shape, segment: SegmentWitness, mR: Float64Array): 
 function borderLookups(backend: Backend, shape: Shape, { witness, after }: SegmentWitness, mR: Float64Array): void {
   for (const { layer, weightBits, biasBits } of shape.layers) {
     const { weight, bias } = shape.unscaled[layer - 1]!;
-    for (const [name, limb, bits, isUnscaled] of [
-      [`W${layer}`, `hW${layer}`, weightBits, weight],
-      [`b${layer}`, `hb${layer}`, biasBits, bias],
+    for (const [name, ends, limb, bits, isUnscaled] of [
+      [`W${layer}`, `Wn${layer}`, `hW${layer}`, weightBits, weight],
+      [`b${layer}`, `bn${layer}`, `hb${layer}`, biasBits, bias],
     ] as const) {
-      const [values, high] = [after.get(name)!, witness.get(limb)!];
+      const [values, high] = [witness.get(ends) ?? after.get(name)!, witness.get(limb)!];
       const low = (scale: number): void =>
         backend.countSums(
           mR,

@@ -2,6 +2,7 @@
 import { concatBytes, Rejection, utf8 } from '#attestation/base';
 import type { Examples, Weights } from '#libs/step';
 import type { BaseArray, ExtArray } from '../commit/backend.js';
+import { dataColumns, inSuperblocks } from '../commit/columns.js';
 import {
   buildTree,
   commitColumns,
@@ -18,7 +19,7 @@ import { prfElements } from '../commit/randomness.js';
 import type { Plan } from '../relation/plan.js';
 import { reduceToOneClaim } from '../verifier/flow/flow.js';
 import { checkOpening } from '../verifier/opening.js';
-import { scheduleOf, type StepProofStatement } from '../verifier/statement.js';
+import { scheduleOf, superblocksOf, type StepProofStatement } from '../verifier/statement.js';
 import { openProtocol } from '../verifier/verify.js';
 import type { Backend } from './backend.js';
 import { Cells } from './cells.js';
@@ -45,6 +46,7 @@ export interface SegmentInput {
   /** Commitments `before` and `data` must be those that weights, records and seeds give. */
   readonly statement: OpenStatement;
   readonly before: WeightSecret;
+  /** The records of the superblock; of a proof of several segments those of the whole set. */
   readonly examples: Examples;
   readonly dataSeed: Uint8Array;
   readonly openedData?: OpenableCommitment;
@@ -94,11 +96,21 @@ export function proveSegment(
 /** The integers of a segment, multiplicities of the lookups included. */
 export function runSegment(backend: Backend, plan: Plan, input: SegmentInput): SegmentWitness {
   const { manifest, index } = input.statement;
-  const firstStep = index * manifest.superblock;
-  const sizes = scheduleOf(manifest, firstStep);
-  const segment = executeSegment(backend, plan.shape, input.before.weights, input.examples, firstStep, sizes);
+  const { steps } = plan.shape;
+  const firstStep = index * steps;
+  const sizes = scheduleOf(manifest, firstStep, steps);
+  const examples = inOrder(plan, input);
+  const segment = executeSegment(backend, plan.shape, input.before.weights, examples, firstStep, sizes);
   for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
   return segment;
+}
+
+/** The records as the steps read them. */
+function inOrder(plan: Plan, { statement, examples }: SegmentInput): Examples {
+  const { manifest, steps, segmentVars } = plan.shape;
+  if (segmentVars === 0) return examples;
+  const superblocks = superblocksOf(plan, statement.index * steps, statement.recordCount);
+  return inSuperblocks(examples, superblocks, manifest.superblock * manifest.batch);
 }
 
 /**
@@ -144,13 +156,15 @@ function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segmen
   const { profile, trees: layouts } = plan;
   const { before, dataSeed, statement } = input;
   const cells = new Cells(plan, backend);
+  const data = plan.shape.segmentVars > 0 ? dataColumns(plan.shape, input.examples) : segment.data;
   cells.setBlocks('S', segment.witness);
-  cells.setBlocks('D', segment.data);
+  cells.setBlocks('D', data);
   cells.setBlocks('W0', segment.before);
   cells.setBlocks('WT', segment.after);
   cells.setVirtual(segment.virtual);
+  if (data !== segment.data) cells.setVirtual(segment.data);
   const W0 = before.opened ?? commitColumns(backend, layouts.W0, profile, segment.before, before.seed, before.aux);
-  const D = input.openedData ?? commitColumns(backend, layouts.D, profile, segment.data, dataSeed);
+  const D = input.openedData ?? commitColumns(backend, layouts.D, profile, data, dataSeed);
   requireSame('before', W0, statement.before);
   requireSame('data', D, statement.data);
   const known = knownAfter(backend, plan, input, segment);

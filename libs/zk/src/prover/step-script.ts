@@ -6,7 +6,7 @@ import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { eqTable, halves, suffix, type Point } from '../commit/field/multilinear.js';
 import { relatedLosses } from '../relation/losses/index.js';
-import { updateWeights } from '../verifier/flow/matmuls.js';
+import { segmentWeights, updateWeights } from '../verifier/flow/borders.js';
 import { classPoint, hiddenPoint, rowPoint, weightPoint, type TensorPoint } from '../verifier/flow/tensors.js';
 import type { Cells } from './cells.js';
 import { lookupScript } from './lookup-script.js';
@@ -120,7 +120,7 @@ class StepScript {
     return terms.map(({ layer, contracted, fixed }, k) => {
       const own = suffix(end.point, vars[k]!);
       const free = backend.eqTable(own.slice(shape.stepVars), F.ONE);
-      const steps = updateWeights(own.slice(0, shape.stepVars), this.stepSizes);
+      const steps = updateWeights(shape, own.slice(0, shape.stepVars), this.stepSizes);
       const [input, output] = contracted === 'input' ? [free, fixed] : [fixed, free];
       return { layer, input, output, steps };
     });
@@ -132,10 +132,10 @@ class StepScript {
     const { backend, plan } = cells;
     const { shape } = plan;
     const gamma = transcript.take('gammaUpdates');
-    const schedule = stepSizes.map(F.fromInteger);
     const borders = shape.layers.map(({ layer }): UpdateTerm => {
-      const { input, output } = weightPoint(shape, layer, leafPoint);
-      return { layer, input: backend.eqTable(input, F.ONE), output: backend.eqTable(output, F.ONE), steps: schedule };
+      const { segment, input, output } = weightPoint(shape, layer, leafPoint);
+      const steps = segmentWeights(shape, segment, stepSizes);
+      return { layer, input: backend.eqTable(input, F.ONE), output: backend.eqTable(output, F.ONE), steps };
     });
     const terms = [...(shape.stepVars === 0 ? [] : inner), ...borders].map(({ layer, input, output, steps }) => ({
       f: scaledSegments(backend, this.#real(this.#boundActivation(layer, input)), steps),
@@ -213,13 +213,18 @@ class StepScript {
     const width = 2 ** shape.widthVars[free === 'input' ? layer - 1 : layer]!;
     const steps = 2 ** shape.stepVars;
     const samples = 2 ** shape.batchVars;
-    const start = this.cells.block('W0', `W${layer}`);
     const out = backend.ext(steps * width);
-    out.set(backend.bind(start, fixed, free === 'input' ? 1 : width));
+    const atStart = (weights: BaseArray): ExtArray => backend.bind(weights, fixed, free === 'input' ? 1 : width);
+    out.set(atStart(this.cells.block('W0', `W${layer}`)));
     if (steps === 1) return out;
     const bound = this.#real(free === 'input' ? this.#boundError(layer, fixed) : this.#boundActivation(layer, fixed));
     const tensor = free === 'input' ? this.#activation(layer - 1) : this.#errors(layer);
+    const length = steps / 2 ** shape.segmentVars;
     for (let t = 1; t < steps; t++) {
+      if (t % length === 0) {
+        extView(out, t * width, width).set(atStart(this.#endOf(layer, t / length - 1)));
+        continue;
+      }
       const own = tensor.subarray((t - 1) * width * samples, t * width * samples);
       const moved = backend.bind(own, extView(bound, (t - 1) * samples, samples), 1);
       const target = extView(out, t * width, width);
@@ -227,6 +232,13 @@ class StepScript {
       backend.addScaled(target, moved, F.fromInteger(-this.stepSizes[t - 1]!));
     }
     return out;
+  }
+
+  /** W_l after a segment that is not the last. */
+  #endOf(layer: number, segment: number): BaseArray {
+    const ends = this.cells.block('S', `Wn${layer}`);
+    const size = ends.length / 2 ** this.cells.plan.shape.segmentVars;
+    return ends.subarray(segment * size, (segment + 1) * size);
   }
 
   /** A_{l−1} bound over its units: [t][b]. */
@@ -253,7 +265,7 @@ class StepScript {
   #activation(layer: number): BaseArray {
     if (layer > 0) return this.cells.block('S', `A${layer}`);
     const { shape } = this.cells.plan;
-    const data = this.cells.block('D', 'X');
+    const data = this.cells.data('X');
     if (!shape.inputsFirst) return data;
     this.#data ??= transposed(this.cells, data, shape.widths[0]!);
     return this.#data;

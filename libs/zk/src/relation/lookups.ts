@@ -28,7 +28,7 @@ export interface LookupLayout {
 export const tableVars = 16;
 
 export function lookupLayout(shape: Shape): LookupLayout {
-  const { stepVars, batchVars, widthVars, layers, pieces, expVars, unscaled } = shape;
+  const { stepVars, segmentVars, batchVars, widthVars, layers, pieces, expVars, unscaled } = shape;
   const { rowColumns, hasTable } = relatedLosses[shape.loss];
   const entry = (kind: LookupKind, layer: number, vars: number, piece = 0) => ({
     kind,
@@ -50,10 +50,10 @@ export function lookupLayout(shape: Shape): LookupLayout {
     ...rowColumns.map((kind) => entry(kind, 0, rowVars)),
     ...layers.flatMap(({ layer }) => [
       ...after(weightKinds, 'lW', unscaled[layer - 1]!.weight && 'lWu').map((kind) =>
-        entry(kind, layer, widthVars[layer - 1]! + widthVars[layer]!),
+        entry(kind, layer, segmentVars + widthVars[layer - 1]! + widthVars[layer]!),
       ),
       ...after(biasKinds, 'lb', unscaled[layer - 1]!.bias && 'lbu').map((kind) =>
-        entry(kind, layer, widthVars[layer]!),
+        entry(kind, layer, segmentVars + widthVars[layer]!),
       ),
     ]),
     ...tableKinds

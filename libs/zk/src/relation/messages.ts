@@ -19,7 +19,7 @@ export interface MessageCounts {
 }
 
 export function countMessages(shape: Shape, lookups: LookupLayout, { oodPoints }: Profile): MessageCounts {
-  const { layers, gaps, stepVars, batchVars, widthVars } = shape;
+  const { layers, gaps, stepVars, segmentVars, batchVars, widthVars } = shape;
   const L = layers.length;
   const isSingleStep = stepVars === 0;
   const updates = isSingleStep ? L : 3 * L - 1;
@@ -42,6 +42,7 @@ export function countMessages(shape: Shape, lookups: LookupLayout, { oodPoints }
     (elementwise.constraints + gaps.length) +
     (isSingleStep ? 2 * matmuls : matmuls) +
     (1 + L + 2 * updates + 1) +
+    (segmentVars > 0 ? 2 * L : 0) +
     3;
   return { products, maskedMessages, rounds, slotVars, padVars, constraints };
 }

@@ -199,18 +199,19 @@ export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array 
 
 /**
  * What the words before do not tell: of a loss but the first, errors of less than 16 bits, two out-of-domain points, the
- * order of the data, levels behind the first. Else nothing.
+ * order of the data, levels behind the first, steps of more than one segment. Else nothing.
  */
-function laterWords({ loss, errorBits, layers, inputsFirst }: Shape, { oodPoints, deeper }: Profile): number[] {
+function laterWords(shape: Shape, { oodPoints, deeper }: Profile): number[] {
+  const { loss, errorBits, layers, inputsFirst, segmentVars, steps } = shape;
   const { code } = committedLoss(loss);
   const usual = [code, errorBits, layers.at(-1)!.aOut, oodPoints];
-  if (deeper === undefined && !inputsFirst) {
+  if (deeper === undefined && !inputsFirst && segmentVars === 0) {
     return code === 1 && errorBits === 16 && oodPoints === 1 ? [] : counted(usual);
   }
   const levels = (deeper ?? []).flatMap(({ k, logBlowup, queries, grind, grindFold }) => [
     ...[k, logBlowup, queries, grind, grindFold],
   ]);
-  return counted([...usual, inputsFirst ? 1 : 0, ...levels]);
+  return counted([...usual, inputsFirst ? 1 : 0, ...levels, ...(segmentVars > 0 ? [steps] : [])]);
 }
 
 function lookupWords(block: LookupLayout['blocks'][number]): number[] {

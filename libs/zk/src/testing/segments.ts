@@ -1,6 +1,6 @@
 /** Small provable segments for tests: seeded data, commitments, statements. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { taggedDigest, utf8 } from '#attestation/base';
+import { concatBytes, taggedDigest, utf8 } from '#attestation/base';
 import {
   datasetRoot,
   initialWeights,
@@ -68,6 +68,15 @@ export function testExamples(manifest: Manifest, superblock: number): Examples {
 
 const superblocks = 3;
 
+function wholeSet(manifest: Manifest): Examples {
+  const parts = Array.from({ length: superblocks }, (_, k) => testExamples(manifest, k));
+  return {
+    count: parts.reduce((sum, { count }) => sum + count, 0),
+    features: concatBytes(...parts.map(({ features }) => features)),
+    labels: concatBytes(...parts.map(({ labels }) => labels)),
+  };
+}
+
 export interface TestSegment {
   readonly plan: Plan;
   readonly input: SegmentInput;
@@ -92,12 +101,13 @@ export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestS
   const index = choice.index ?? 0;
   const plan = derivePlanUnchecked(manifest, profile, variant);
   const recordCount = superblocks * manifest.superblock * manifest.batch;
-  const data = Array.from(
-    { length: superblocks },
-    (_, k) => commitData(backend, plan, testExamples(manifest, k), seedOf(`data ${k}`)).commitment,
-  );
+  const isWhole = plan.shape.segmentVars > 0;
+  const parts = isWhole
+    ? [wholeSet(manifest)]
+    : Array.from({ length: superblocks }, (_, k) => testExamples(manifest, k));
+  const data = parts.map((examples, k) => commitData(backend, plan, examples, seedOf(`data ${k}`)).commitment);
   const digests = data.map((commitment) => dataDigestOf(commitment, plan));
-  const superblock = superblockOfStep(manifest, index * manifest.superblock, recordCount);
+  const superblock = isWhole ? 0 : superblockOfStep(manifest, index * manifest.superblock, recordCount);
   const before = choice.before ?? { weights: choice.weights ?? initialWeights(manifest), seed: seedOf('weights') };
   const job = utf8(choice.job ?? 'job');
   return {
@@ -116,7 +126,7 @@ export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestS
         before: commitBefore(backend, plan, before),
       },
       before,
-      examples: testExamples(manifest, superblock),
+      examples: parts[superblock]!,
       dataSeed: seedOf(`data ${superblock}`),
       secret: seedOf(choice.secret ?? 'prover secret'),
       ...(variant === 'separate' ? { afterSeed: seedOf('weights after') } : {}),

@@ -30,10 +30,12 @@ export class MaskedProtocol {
   #nextPad: number;
   readonly #blocks = new Map<string, PlacedBlock>();
 
+  /** @param superblocks of the committed data, in the order in which the segments read them */
   constructor(
     readonly plan: Plan,
     readonly transcript: Transcript,
     readonly source: ProofSource,
+    readonly superblocks: readonly number[] = [],
   ) {
     this.#slots = 2 ** plan.messages.slotVars;
     this.#padsMax = 2 ** plan.messages.padVars;

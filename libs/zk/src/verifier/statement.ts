@@ -1,6 +1,6 @@
 /** The statement of a step proof and the context that the transcript starts from (libs/zk/SPEC.md §2.2). */
 import { concatBytes, keccak, taggedDigest, word } from '#attestation/base';
-import { checkMerklePath, manifestDigest, stepSize, superblockOfStep, type Manifest } from '#libs/step';
+import { checkMerklePath, manifestDigest, orderSize, stepSize, superblockOfStep, type Manifest } from '#libs/step';
 import { dataDigestOf, requireDigest, weightsDigestOf, type Commitment } from '../commit/commitment.js';
 import { refuse } from '../commit/layout/refuse.js';
 import type { Plan, Variant } from '../relation/plan.js';
@@ -13,13 +13,13 @@ export interface StepProofStatement {
   readonly variant: Variant;
   /** Digest of the outer statement that this proof serves, 32 bytes; the caller checks what it says. */
   readonly outerDigest: Uint8Array;
-  /** The segment covers steps index·T … index·T + T − 1, T the manifest's superblock. */
+  /** The proof covers steps index·T … index·T + T − 1, T those of the plan's shape. */
   readonly index: number;
   /** Records of the data set, which fix the epoch order; the caller checks them against the job. */
   readonly recordCount: number;
   readonly datasetRoot: Uint8Array;
   readonly data: Commitment;
-  /** Siblings of the superblock's dataDigest up to datasetRoot. */
+  /** Siblings of the superblock's dataDigest up to datasetRoot; none where one commitment holds the whole set. */
   readonly dataPath: readonly Uint8Array[];
   readonly before: Commitment;
   readonly after: Commitment;
@@ -28,9 +28,10 @@ export interface StepProofStatement {
 /** What the argument itself needs from a statement. */
 export interface Context {
   readonly digest: Uint8Array;
-  /** m_t of the segment's steps, 0 for steps beyond the job's last. */
+  /** m_t of the proof's steps, 0 for steps beyond the job's last. */
   readonly stepSizes: readonly number[];
-  readonly superblockIndex: number;
+  /** Which superblock every segment reads. */
+  readonly superblocks: readonly number[];
   readonly weightsBefore: Uint8Array;
   readonly weightsAfter: Uint8Array;
 }
@@ -38,7 +39,7 @@ export interface Context {
 /** @throws Rejection STEP_STATEMENT when a field is malformed, MERKLE_PATH when the data is not the registered superblock */
 export function contextOf(statement: StepProofStatement, plan: Plan): Context {
   const { manifest, index, recordCount } = statement;
-  const T = manifest.superblock;
+  const { steps: T, segmentVars } = plan.shape;
   const firstStep = T * index;
   if (!Number.isSafeInteger(index) || index < 0 || firstStep >= manifest.steps) {
     refuse('STEP_STATEMENT', `a segment that starts before step ${manifest.steps}`, index, 'libs/zk/SPEC.md §2.2');
@@ -47,16 +48,17 @@ export function contextOf(statement: StepProofStatement, plan: Plan): Context {
     refuse('STEP_STATEMENT', 'a positive number of records', recordCount, 'libs/zk/SPEC.md §2.2');
   }
   for (const bytes of [statement.outerDigest, statement.datasetRoot, ...statement.dataPath]) requireDigest(bytes);
-  const stepSizes = scheduleOf(manifest, firstStep);
-  const superblockIndex = superblockOfStep(manifest, firstStep, recordCount);
+  const stepSizes = scheduleOf(manifest, firstStep, T);
+  const superblocks = superblocksOf(plan, firstStep, recordCount);
   const dataDigest = dataDigestOf(statement.data, plan);
-  checkMerklePath(statement.datasetRoot, dataDigest, superblockIndex, statement.dataPath);
+  const [only] = segmentVars > 0 ? [0] : superblocks;
+  checkMerklePath(statement.datasetRoot, dataDigest, only!, statement.dataPath);
   const [weightsBefore, weightsAfter] = [
     weightsDigestOf(statement.before, plan),
     weightsDigestOf(statement.after, plan),
   ];
   const digest = taggedDigest(
-    'fxt-step/1',
+    segmentVars > 0 ? 'fxt-step/2' : 'fxt-step/1',
     concatBytes(
       statement.outerDigest,
       word(firstStep),
@@ -64,19 +66,37 @@ export function contextOf(statement: StepProofStatement, plan: Plan): Context {
       manifestDigest(manifest),
       plan.digest,
       statement.datasetRoot,
-      word(superblockIndex),
+      segmentVars > 0 ? keccak(concatBytes(...superblocks.map(word))) : word(superblocks[0]!),
       dataDigest,
       keccak(Uint8Array.from(stepSizes)),
       weightsBefore,
       weightsAfter,
     ),
   );
-  return { digest, stepSizes, superblockIndex, weightsBefore, weightsAfter };
+  return { digest, stepSizes, superblocks, weightsBefore, weightsAfter };
 }
 
-/** m_t of T steps from `firstStep` on; 0 beyond the job's last step. */
-export function scheduleOf(manifest: Manifest, firstStep: number): number[] {
-  return Array.from({ length: manifest.superblock }, (_, t) =>
+/** m_t of `count` steps from `firstStep` on; 0 beyond the job's last step. */
+export function scheduleOf(manifest: Manifest, firstStep: number, count = manifest.superblock): number[] {
+  return Array.from({ length: count }, (_, t) =>
     firstStep + t < manifest.steps ? stepSize(manifest, firstStep + t) : 0,
+  );
+}
+
+/**
+ * Which superblock every segment from `firstStep` on reads.
+ * @throws Rejection STEP_STATEMENT when several segments read a set that one commitment has no room for
+ */
+export function superblocksOf({ shape }: Pick<Plan, 'shape'>, firstStep: number, recordCount: number): number[] {
+  const { manifest, segmentVars } = shape;
+  const segments = 2 ** segmentVars;
+  if (segmentVars > 0) {
+    const { superblocks } = orderSize(manifest, recordCount);
+    if (superblocks > segments) {
+      refuse('STEP_STATEMENT', `a data set of at most ${segments} superblocks`, superblocks, 'libs/zk/SPEC.md §20');
+    }
+  }
+  return Array.from({ length: segments }, (_, j) =>
+    superblockOfStep(manifest, firstStep + j * manifest.superblock, recordCount),
   );
 }

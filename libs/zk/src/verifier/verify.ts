@@ -24,7 +24,8 @@ export interface VerifiedStepProof {
   readonly outerDigest: Uint8Array;
   readonly firstStep: number;
   readonly stepCount: number;
-  readonly superblockIndex: number;
+  /** Which superblock of the data set every segment read. */
+  readonly superblocks: readonly number[];
   /** weightsDigest before and after the segment. */
   readonly weightsBefore: Uint8Array;
   readonly weightsAfter: Uint8Array;
@@ -52,9 +53,9 @@ export function verifyFrom(source: ProofBytes, statement: StepProofStatement): V
   const context = runVerifier(plan, statement, new Transcript(), source);
   return {
     outerDigest: statement.outerDigest,
-    firstStep: statement.index * statement.manifest.superblock,
-    stepCount: statement.manifest.superblock,
-    superblockIndex: context.superblockIndex,
+    firstStep: statement.index * plan.shape.steps,
+    stepCount: plan.shape.steps,
+    superblocks: context.superblocks,
     weightsBefore: context.weightsBefore,
     weightsAfter: context.weightsAfter,
     soundnessBits: plan.soundness.minBits,
@@ -108,8 +109,9 @@ export function openProtocol(
   }
   if (witnessRoot !== undefined) transcript.absorb(witnessRoot);
   transcript.absorb(Uint8Array.from(context.stepSizes));
+  const protocol = new MaskedProtocol(plan, transcript, source, context.superblocks);
   const roots = { W0: before.root, WT: after.root, D: data.root, ...(witnessRoot ? { S: witnessRoot } : {}) };
-  return { context, protocol: new MaskedProtocol(plan, transcript, source), known, roots };
+  return { context, protocol, known, roots };
 }
 
 /** @throws Rejection STEP_STATEMENT when the proof's values are not those of the statement's word */

@@ -56,6 +56,18 @@ export function dataBlocks(shape: Shape): BlockSpec[] {
   ];
 }
 
+/** Tensors of weights at the end of every segment, [segment,] input, output. */
+function borderBlocks({ segmentVars, widthVars, layers }: Shape, weight: BlockKind, bias: BlockKind): BlockSpec[] {
+  const segment = segmentVars > 0 ? [segmentVars] : [];
+  return layers.flatMap(({ layer, inputs }) => [
+    block(weight, layer, [...segment, widthVars[layer - 1]!, widthVars[layer]!], {
+      dimension: segment.length,
+      bound: inputs,
+    }),
+    block(bias, layer, [...segment, widthVars[layer]!]),
+  ]);
+}
+
 /** @param padVars lg of the number of pads */
 export function witnessBlocks(shape: Shape, padVars: number): BlockSpec[] {
   const { stepVars, batchVars, widthVars, layers, classes, expVars } = shape;
@@ -67,10 +79,8 @@ export function witnessBlocks(shape: Shape, padVars: number): BlockSpec[] {
   const logitDims = [widthVars.at(-1)!, stepVars, batchVars];
   const logits = loss.logits.map((kind) => block(kind, 0, logitDims, { dimension: 0, bound: classes }));
   const rows = loss.rows.map((kind) => block(kind, 0, [stepVars, batchVars]));
-  const limbs = layers.flatMap(({ layer, inputs }) => [
-    block('hW', layer, [widthVars[layer - 1]!, widthVars[layer]!], { dimension: 0, bound: inputs }),
-    block('hb', layer, [widthVars[layer]!]),
-  ]);
+  const ofBorders = (weight: BlockKind, bias: BlockKind): BlockSpec[] => borderBlocks(shape, weight, bias);
+  const limbs = [...(shape.segmentVars > 0 ? ofBorders('Wn', 'bn') : []), ...ofBorders('hW', 'hb')];
   const tables = [block('mR', 0, [16]), block('mA', 0, [16]), ...(expVars > 0 ? [block('mE', 0, [expVars])] : [])];
   return [...hidden, ...logits, ...rows, ...limbs, ...tables, block('pad', 0, [1, padVars])];
 }

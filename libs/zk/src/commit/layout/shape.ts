@@ -60,8 +60,12 @@ export interface Shape extends StepShape {
   readonly widthVars: readonly number[];
   /** Which limbs have a second, unscaled lookup, by layer from 1. */
   readonly unscaled: readonly UnscaledLimbs[];
-  /** lg T, and lg of the batch rounded up to a power of two: the samples of a committed tensor. */
+  /**
+   * lg of the steps that a proof covers, of them lg of the number of segments, and lg of the batch rounded up to a power of
+   * two: the samples of a committed tensor.
+   */
   readonly stepVars: number;
+  readonly segmentVars: number;
   readonly batchVars: number;
   /** Aligned pieces of [0, C) and of [C, D_L). */
   readonly pieces: readonly ClassPiece[];
@@ -75,8 +79,11 @@ const rule = 'libs/zk/SPEC.md §2.2, §4.1';
 /** More would need a new analysis (libs/zk/SPEC.md §13.4). */
 const layersMax = 8;
 
-/** @throws Rejection STEP_PLAN for a manifest that version 1 cannot prove */
-export function shapeOf(manifest: Manifest, { inputsFirst = false }: { readonly inputsFirst?: boolean } = {}): Shape {
+/** @throws Rejection STEP_PLAN for a manifest that cannot be proved */
+export function shapeOf(
+  manifest: Manifest,
+  { inputsFirst = false, unitSteps = 1 }: { readonly inputsFirst?: boolean; readonly unitSteps?: number } = {},
+): Shape {
   const { superblock, loss } = manifest;
   const { check } = committedLoss(loss.kind);
   const layers = layerScales(manifest);
@@ -90,10 +97,11 @@ export function shapeOf(manifest: Manifest, { inputsFirst = false }: { readonly 
   const step = stepShape(manifest);
   const widthVars = step.widths.map(log2Ceil);
   const batchVars = log2Ceil(step.batch);
+  const steps = Math.max(superblock, unitSteps);
   return {
     ...step,
-    ...{ steps: superblock, widths: widthVars.map((vars) => 2 ** vars), samples: 2 ** batchVars },
-    ...{ widthVars, stepVars: log2Ceil(superblock), batchVars, inputsFirst },
+    ...{ steps, widths: widthVars.map((vars) => 2 ** vars), samples: 2 ** batchVars },
+    ...{ widthVars, stepVars: log2Ceil(steps), segmentVars: log2Ceil(steps / superblock), batchVars, inputsFirst },
     unscaled: unscaledLimbs(manifest),
     pieces: alignedPieces(0, step.classes),
     gaps: alignedPieces(step.classes, 2 ** log2Ceil(step.classes)),

@@ -50,7 +50,8 @@ export function dataLayout(shape: Shape, profile: Profile): TreeLayout {
 
 /** Binds everything that a commitment's bytes depend on besides its cells; 32 bytes. */
 export function layoutDigest(layout: TreeLayout, shape: Shape, profile: Profile): Uint8Array {
-  const inputsFirst = layout.tree === 'D' && shape.inputsFirst;
+  const isData = layout.tree === 'D';
+  const inputsFirst = isData && shape.inputsFirst;
   const words = [
     LEAF_HEADER[layout.tree],
     profile.m,
@@ -59,10 +60,11 @@ export function layoutDigest(layout: TreeLayout, shape: Shape, profile: Profile)
     profile.digestBytes,
     layout.hasAux ? 32 : 0,
     ...counted(shape.manifest.dims),
-    ...(layout.tree === 'D' ? [shape.manifest.superblock, shape.manifest.batch] : []),
+    ...(isData ? [shape.manifest.superblock, shape.manifest.batch] : []),
     ...layoutWords(layout),
-    ...(profile.oodPoints === 1 && !inputsFirst ? [] : [profile.oodPoints]),
-    ...(inputsFirst ? [1] : []),
+    ...(isData && shape.segmentVars > 0
+      ? [profile.oodPoints, inputsFirst ? 1 : 0, shape.steps]
+      : [...(profile.oodPoints === 1 && !inputsFirst ? [] : [profile.oodPoints]), ...(inputsFirst ? [1] : [])]),
   ];
   return taggedDigest('fxt-zk/layout/1', ...words.map((word) => uintBe(word, 4)));
 }

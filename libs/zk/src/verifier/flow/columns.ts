@@ -19,6 +19,7 @@ import {
   power,
   shifted,
   times,
+  type Axis,
   type LinearForm,
 } from '../linear-form.js';
 import { pieceAt, rowAt } from '../losses/loss.js';
@@ -26,7 +27,8 @@ import { verifiedLosses, type Cells, type LossValues } from '../losses/index.js'
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { activationAt, indexAt } from '../tables.js';
 import { columnsOf, numerators, type Half, type LeafClaim } from './lookups.js';
-import { hiddenPoint, weightPoint } from './tensors.js';
+import { weightsAfter } from './borders.js';
+import { biasPoint, hiddenPoint, weightPoint } from './tensors.js';
 
 /** Hidden values at the leaf point: products and matrix products that later parts of the flow prove. */
 export interface ColumnValues {
@@ -212,7 +214,7 @@ function lossColumn(
   throw new RangeError(`${shape.loss} has no column ${kind}`);
 }
 
-/** Limbs of the weights after the segment. */
+/** Limbs of the weights after every segment. */
 function borderColumn(
   protocol: Cells,
   { layer }: LookupBlock,
@@ -221,15 +223,18 @@ function borderColumn(
 ): LinearForm {
   const { shape } = protocol.plan;
   const scale = shape.layers[layer - 1]!;
-  const { input, output } = weightPoint(shape, layer, point);
-  const weightAxes = [{ point: input }, { point: output }];
+  const at = weightPoint(shape, layer, point);
+  const ofBias = biasPoint(shape, layer, point);
+  const segment = ({ segment: own }: { segment: Point }): Axis[] => (shape.segmentVars > 0 ? [{ point: own }] : []);
+  const weightAxes = [...segment(at), { point: at.input }, { point: at.output }];
+  const biasAxes = [...segment(ofBias), { point: ofBias.output }];
   const low = (after: LinearForm, high: LinearForm, bits: number): LinearForm =>
     shifted(minus(after, shifted(high, bits - 15)), kind === 'lW' || kind === 'lb' ? 31 - bits : 0);
   switch (kind) {
     case 'lW':
     case 'lWu':
       return low(
-        protocol.cell('WT', `W${layer}`, ...weightAxes),
+        weightsAfter(protocol, 'W', layer, weightAxes),
         protocol.cell('S', `hW${layer}`, ...weightAxes),
         scale.weightBits,
       );
@@ -238,12 +243,12 @@ function borderColumn(
     case 'lb':
     case 'lbu':
       return low(
-        protocol.cell('WT', `b${layer}`, { point: output }),
-        protocol.cell('S', `hb${layer}`, { point: output }),
+        weightsAfter(protocol, 'b', layer, biasAxes),
+        protocol.cell('S', `hb${layer}`, ...biasAxes),
         scale.biasBits,
       );
     case 'hb':
-      return plus(protocol.cell('S', `hb${layer}`, { point: output }), integer(2 ** 15));
+      return plus(protocol.cell('S', `hb${layer}`, ...biasAxes), integer(2 ** 15));
   }
 }
 

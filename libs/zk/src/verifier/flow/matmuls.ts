@@ -8,6 +8,7 @@ import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
 import { eqTable, halves, suffix, type Point } from '../../commit/field/multilinear.js';
 import { minus, plus, powerSum, times, type Axis, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
+import { segmentOf, updateWeights, weightsBefore } from './borders.js';
 import type { ColumnValues } from './columns.js';
 import type { BackClaim } from './products.js';
 import { activation, classPoint, errorOf, hiddenPoint, realSamples, rowPoint } from './tensors.js';
@@ -33,18 +34,6 @@ interface Term {
   weightAxes(contracted: Axis): { readonly input: Axis; readonly output: Axis };
   /** The step coordinates of the claim. */
   readonly claimStep: Point;
-}
-
-/** lt_s = m_s·Σ_{τ > s} eq(point, τ): how much the update of step s has moved W at an interpolated step. */
-export function updateWeights(point: Point, stepSizes: readonly number[]): Ext[] {
-  const table = eqTable(point);
-  const weights = new Array<Ext>(table.length);
-  let later = F.ZERO;
-  for (let s = table.length - 1; s >= 0; s--) {
-    weights[s] = F.scale(later, BigInt(stepSizes[s]!));
-    later = F.add(later, table[s]!);
-  }
-  return weights;
 }
 
 export function proveMatmuls(
@@ -139,8 +128,8 @@ function forwardTerm(
 ): Term {
   const { shape } = protocol.plan;
   const bias = minus(
-    protocol.cell('W0', `b${layer}`, unit),
-    batchSum(protocol, layer, { weights: updateWeights(step, stepSizes) }, unit),
+    weightsBefore(protocol, 'b', layer, segmentOf(shape, step), [unit]),
+    batchSum(protocol, layer, { weights: updateWeights(shape, step, stepSizes) }, unit),
   );
   const biasScale = F.fromInteger(1n << BigInt(2 * shape.layers[layer - 1]!.aIn));
   return {

@@ -2,7 +2,7 @@
 import * as F from '../../commit/field/extension.js';
 import type { Ext } from '../../commit/field/extension.js';
 import type { Point } from '../../commit/field/multilinear.js';
-import { bitPoint, suffix } from '../../commit/field/multilinear.js';
+import { bitPoint, eqTable, suffix } from '../../commit/field/multilinear.js';
 import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
 import type { Axis, LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
@@ -10,8 +10,23 @@ import type { MaskedProtocol } from '../masked-protocol.js';
 /** A_l[step, unit, sample]; A_0 is the data. */
 export function activation(protocol: MaskedProtocol, layer: number, step: Axis, unit: Axis, sample: Axis): LinearForm {
   if (layer > 0) return protocol.cell('S', `A${layer}`, step, unit, sample);
+  const batch = batchAxis(protocol, step);
   const { inputsFirst } = protocol.plan.shape;
-  return inputsFirst ? protocol.cell('D', 'X', unit, step, sample) : protocol.cell('D', 'X', step, unit, sample);
+  return inputsFirst ? protocol.cell('D', 'X', unit, batch, sample) : protocol.cell('D', 'X', batch, unit, sample);
+}
+
+/** Weights of the batches of the committed data that the steps read; where a proof covers one segment they are its steps. */
+export function batchAxis({ plan, superblocks }: Pick<MaskedProtocol, 'plan' | 'superblocks'>, step: Axis): Axis {
+  const { segmentVars, stepVars } = plan.shape;
+  if (segmentVars === 0) return step;
+  const ofSteps = 'point' in step ? eqTable(step.point) : step.weights;
+  const length = 2 ** (stepVars - segmentVars);
+  const weights = new Array<Ext>(ofSteps.length).fill(F.ZERO);
+  ofSteps.forEach((weight, s) => {
+    const batch = superblocks[Math.floor(s / length)]! * length + (s % length);
+    weights[batch] = F.add(weights[batch]!, weight);
+  });
+  return { weights };
 }
 
 /** G_l[step, unit, sample]. */
@@ -63,12 +78,25 @@ export function rowPoint(shape: Shape, point: Point): { readonly step: Point; re
   return { step: own.slice(0, shape.stepVars), sample: suffix(own, shape.batchVars) };
 }
 
-export function weightPoint(
-  shape: Shape,
-  layer: number,
-  point: Point,
-): { readonly input: Point; readonly output: Point } {
-  const [inputVars, outputVars] = [shape.widthVars[layer - 1]!, shape.widthVars[layer]!];
-  const own = suffix(point, inputVars + outputVars);
-  return { input: own.slice(0, inputVars), output: suffix(own, outputVars) };
+/** A point over (segment, input, output), the segment's coordinates none where there is one. */
+interface WeightPoint {
+  readonly segment: Point;
+  readonly input: Point;
+  readonly output: Point;
+}
+
+export function weightPoint({ segmentVars, widthVars }: Shape, layer: number, point: Point): WeightPoint {
+  const [inputVars, outputVars] = [widthVars[layer - 1]!, widthVars[layer]!];
+  const own = suffix(point, segmentVars + inputVars + outputVars);
+  return {
+    segment: own.slice(0, segmentVars),
+    input: own.slice(segmentVars, own.length - outputVars),
+    output: suffix(own, outputVars),
+  };
+}
+
+/** The same over (segment, output). */
+export function biasPoint({ segmentVars, widthVars }: Shape, layer: number, point: Point): Omit<WeightPoint, 'input'> {
+  const own = suffix(point, segmentVars + widthVars[layer]!);
+  return { segment: own.slice(0, segmentVars), output: own.slice(segmentVars) };
 }

@@ -7,8 +7,9 @@ import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
 import { eqTable, halves, type Point } from '../../commit/field/multilinear.js';
 import { minus, powerSum, times, type Axis, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
-import { batchSum, pointwise, updateWeights, type WeightClaim } from './matmuls.js';
-import { activation, errorOf, realSamples, weightPoint } from './tensors.js';
+import { moved, requireEnd, segmentOf, segmentWeights, updateWeights, weightsBefore } from './borders.js';
+import { batchSum, pointwise, type WeightClaim } from './matmuls.js';
+import { activation, biasPoint, errorOf, realSamples, weightPoint } from './tensors.js';
 
 interface Term {
   readonly layer: number;
@@ -27,14 +28,9 @@ export function proveUpdates(
 ): void {
   const { shape } = protocol.plan;
   const { stepVars, batchVars, layers } = shape;
-  const schedule = stepSizes.map(F.fromInteger);
   const inner = stepVars === 0 ? [] : weightClaims.map((claim) => innerTerm(protocol, claim, stepSizes));
-  const terms = [...inner, ...layers.map(({ layer }) => borderTerm(protocol, layer, leafPoint, schedule))];
-  for (const { layer } of layers) {
-    const unit = { point: weightPoint(shape, layer, leafPoint).output };
-    const moved = minus(protocol.cell('W0', `b${layer}`, unit), protocol.cell('WT', `b${layer}`, unit));
-    protocol.require(minus(moved, batchSum(protocol, layer, { weights: schedule }, unit)));
-  }
+  const terms = [...inner, ...layers.map(({ layer }) => borderTerm(protocol, layer, leafPoint, stepSizes))];
+  for (const { layer } of layers) requireBiases(protocol, layer, leafPoint, stepSizes);
   const gamma = protocol.challenge('gammaUpdates');
   const vars = stepVars + batchVars;
   const mean = { c0: inversePowerOfTwo(vars), c1: 0n };
@@ -54,26 +50,37 @@ export function proveUpdates(
 
 /** A hidden weight value inside the segment. */
 function innerTerm(protocol: MaskedProtocol, claim: WeightClaim, stepSizes: readonly number[]): Term {
+  const { shape } = protocol.plan;
   const { layer, step, input, output, value } = claim;
   return {
     layer,
-    claim: minus(protocol.cell('W0', `W${layer}`, input, output), value),
-    steps: updateWeights(step, stepSizes),
+    claim: minus(weightsBefore(protocol, 'W', layer, segmentOf(shape, step), [input, output]), value),
+    steps: updateWeights(shape, step, stepSizes),
     input,
     output,
   };
 }
 
-/** The committed weights after the segment. */
-function borderTerm(protocol: MaskedProtocol, layer: number, leafPoint: Point, schedule: readonly Ext[]): Term {
-  const at = weightPoint(protocol.plan.shape, layer, leafPoint);
+/** The committed weights after a segment. */
+function borderTerm(protocol: MaskedProtocol, layer: number, leafPoint: Point, stepSizes: readonly number[]): Term {
+  const { shape } = protocol.plan;
+  const at = weightPoint(shape, layer, leafPoint);
   const [input, output] = [{ point: at.input }, { point: at.output }];
-  const name = `W${layer}`;
+  requireEnd(protocol, 'W', layer, [input, output]);
   return {
     layer,
-    claim: minus(protocol.cell('W0', name, input, output), protocol.cell('WT', name, input, output)),
-    steps: schedule,
+    claim: moved(protocol, 'W', layer, at.segment, [input, output]),
+    steps: segmentWeights(shape, at.segment, stepSizes),
     input,
     output,
   };
+}
+
+function requireBiases(protocol: MaskedProtocol, layer: number, leafPoint: Point, stepSizes: readonly number[]): void {
+  const { shape } = protocol.plan;
+  const at = biasPoint(shape, layer, leafPoint);
+  const unit = { point: at.output };
+  requireEnd(protocol, 'b', layer, [unit]);
+  const steps = { weights: segmentWeights(shape, at.segment, stepSizes) };
+  protocol.require(minus(moved(protocol, 'b', layer, at.segment, [unit]), batchSum(protocol, layer, steps, unit)));
 }

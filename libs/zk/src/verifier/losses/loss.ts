@@ -4,12 +4,12 @@ import type { Ext } from '../../commit/field/extension.js';
 import type { Point } from '../../commit/field/multilinear.js';
 import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
 import type { LookupKind } from '../../relation/kinds.js';
-import { classPoint, rowPoint } from '../flow/tensors.js';
+import { batchAxis, classPoint, rowPoint } from '../flow/tensors.js';
 import type { LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 
 /** Claims on the committed blocks of a plan. */
-export type Cells = Pick<MaskedProtocol, 'plan' | 'cell'>;
+export type Cells = Pick<MaskedProtocol, 'plan' | 'cell' | 'superblocks'>;
 
 /** Hidden values of the loss: of every class piece, and of the rows, in the order of `RelatedLoss.hidden`. */
 export interface LossValues {
@@ -75,7 +75,7 @@ export function pieceAt(
   return {
     ...rowAt(protocol, point, hidden),
     cell: (name) => protocol.cell('S', name, ...axes),
-    label: () => protocol.cell('D', 'Y', ...axes),
+    label: () => protocol.cell('D', 'Y', { point: unit }, batchAxis(protocol, { point: step }), { point: sample }),
   };
 }
 
