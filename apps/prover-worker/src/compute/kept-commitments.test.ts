@@ -8,7 +8,7 @@ function opened(): OpenableCommitment {
   const hash = new Uint8Array(32);
   return {
     matrix: { ...{ rows: 1, m: 1, logBlowup: 1 }, random: new BigUint64Array(1), codewords: new BigUint64Array(3) },
-    tree: { levels: [hash], root: hash },
+    tree: { from: 0, levels: [hash], root: hash },
     commitment: { root: hash, ood: hash },
   };
 }

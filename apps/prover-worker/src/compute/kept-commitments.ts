@@ -46,11 +46,11 @@ export function keepCommitments(bytesMax: number): KeptCommitments {
   };
 }
 
-function bytesOf({ matrix, tree, aux }: OpenableCommitment): number {
+function bytesOf({ matrix, tree, endings }: OpenableCommitment): number {
   const hashes = tree.levels.reduce((sum, level) => sum + level.length, 0);
-  const { random, codewords, messages } = matrix;
-  const rows = random.byteLength + (codewords?.byteLength ?? 0) + (messages?.byteLength ?? 0);
-  return rows + hashes + (aux?.length ?? 0);
+  const { random, codewords } = matrix;
+  const given = typeof endings === 'object' && 'given' in endings ? endings.given.length : 0;
+  return random.byteLength + (codewords?.byteLength ?? 0) + hashes + given;
 }
 
 function sameWeights(a: Weights, b: Weights): boolean {

@@ -19,11 +19,18 @@ export interface DoubleRows {
   readonly stride: number;
 }
 
-/** What codewords are made of: row-major without gaps. */
+/** What codewords are made of. */
 export interface CodeRows {
-  readonly messages: BaseArray;
+  /** 2^m elements each. */
+  readonly messages: readonly BaseArray[];
+  /** Row-major without gaps, of at most 2^m elements each. */
   readonly random: BaseArray;
-  readonly rows: number;
+}
+
+/** Rows of 2^m coefficients on 2^logBlowup cosets. */
+export interface Code {
+  readonly m: number;
+  readonly logBlowup: number;
 }
 
 export interface CommittingBackend {
@@ -35,25 +42,21 @@ export interface CommittingBackend {
   release(mark: number): void;
 
   /**
-   * Codewords of rows (libs/zk/SPEC.md §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on 2^{m+logBlowup} points in
-   * domain order. Matrices are row-major without gaps; random has the same number of rows, of at most 2^m elements
-   * each.
+   * Codewords of rows (libs/zk/SPEC.md §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on the points of `count` cosets in
+   * domain order, first and count even; without them, on all. Row-major without gaps.
    */
-  encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray;
+  encodeRows(rows: CodeRows, code: Code, first?: number, count?: number): BaseArray;
 
-  /** Per column i of a row-major matrix: keccak256(be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32)). */
-  hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array;
-
-  /** The same of the codewords of rows, which are not kept. */
-  hashCodewords(header: number, rows: CodeRows, m: number, logBlowup: number, aux: Uint8Array | undefined): Uint8Array;
+  /** Per column i of rows of equal length: keccak256(be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32)). */
+  hashLeaves(header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array;
 
   /** keccak256(digest_{2i} ‖ digest_{2i+1} ‖ 0x01) of digests that lie 32 bytes apart, cut to digestBytes. */
   hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array;
 
-  /** keccak256(prefix ‖ be64(i)) for i < count; 32 bytes each. */
-  counterHashes(prefix: Uint8Array, count: number): Uint8Array;
+  /** keccak256(prefix ‖ be64(first + i)) for i < count; 32 bytes each. */
+  counterHashes(prefix: Uint8Array, first: number, count: number): Uint8Array;
 
-  /** The same stream as big-endian words, those not below p skipped: `count` uniform elements. */
+  /** The same stream from 0 on as big-endian words, those not below p skipped: `count` uniform elements. */
   randomElements(prefix: Uint8Array, count: number): BaseArray;
 
   /** z^x. */

@@ -1,41 +1,46 @@
 /** Committing to matrices: rows, codewords, Merkle tree, out-of-domain value (libs/zk/SPEC.md §2.1). */
 import { extAt } from './arrays.js';
-import type { BaseArray, CodeRows, CommittingBackend } from './backend.js';
+import type { BaseArray, Code, CodeRows, CommittingBackend } from './backend.js';
 import type { Columns } from './columns.js';
 import type { Commitment } from './commitment.js';
+import { endingsOf, type LeafEndings } from './endings.js';
 import * as F from './field/extension.js';
 import type { Ext } from './field/extension.js';
 import { LEAF_HEADER } from './hash.js';
 import { oodPoints, oodWord } from './layout/ood.js';
 import type { TreeLayout } from './layout/tree-layout.js';
 import { randomPerRow, type Profile } from './params.js';
-import { prfElements, prfPrefix } from './randomness.js';
+import { prfElements } from './randomness.js';
 
 export interface MerkleTree {
-  /** Digests 32 bytes apart, leaves first, root last. */
+  /** Of the lowest level that was kept, above the leaves. */
+  readonly from: number;
+  /** Digests 32 bytes apart, from that level to the root. */
   readonly levels: readonly Uint8Array[];
   readonly root: Uint8Array;
 }
 
-/** Rows with everything needed to open them: their codewords, or where those are too long to keep, what they encode. */
-export interface CodedMatrix {
+/** Rows with everything needed to open them: their codewords, or where those were not kept, what they encode. */
+export interface CodedMatrix extends Code {
   readonly rows: number;
-  /** lg of a row's length, and of how much longer its codeword is. */
-  readonly m: number;
-  readonly logBlowup: number;
-  /** Row-major; random coefficients, and one of the two. */
+  /** Row-major. */
   readonly random: BaseArray;
   readonly codewords?: BaseArray;
-  readonly messages?: BaseArray;
+  /** Not in a detached copy: weights and records give them again. */
+  readonly messages?: readonly BaseArray[];
 }
 
-/** Codewords of more bytes than this are hashed and dropped. */
-const keptCodewordBytes = 2 ** 28;
+/** Longer codewords, by their bytes and by lg of how much longer than their rows, are hashed and dropped. */
+const keptCodewords = { bytes: 2 ** 28, logBlowup: 3 };
+/** Lowest levels of a tree that are not kept: an opened leaf's are hashed again, 2^6 leaves at a time. */
+const droppedLevels = 6;
+/** Fewest leaves that are hashed at a time. */
+const leavesAtOnce = 2 ** 15;
 
 export interface OpenableTree {
   readonly matrix: CodedMatrix;
   readonly tree: MerkleTree;
-  readonly aux?: Uint8Array;
+  readonly endings?: LeafEndings;
   /** Out-of-domain values of a long-lived tree. */
   readonly ood?: readonly Ext[];
 }
@@ -45,24 +50,22 @@ export interface OpenableCommitment extends OpenableTree {
 }
 
 /** A copy outside the backend's memory, for later proofs that open the same commitment. */
-export function detached(opened: OpenableCommitment): OpenableCommitment {
-  const { matrix, tree, aux, ood, commitment } = opened;
-  const copy = {
-    matrix: {
-      ...matrix,
-      random: matrix.random.slice(),
-      ...(matrix.codewords ? { codewords: matrix.codewords.slice() } : {}),
-      ...(matrix.messages ? { messages: matrix.messages.slice() } : {}),
-    },
-    tree: { root: tree.root, levels: tree.levels.map((level) => Uint8Array.from(level)) },
+export function detached({ matrix, tree, endings, ood, commitment }: OpenableCommitment): OpenableCommitment {
+  const { rows, m, logBlowup, random, codewords } = matrix;
+  return {
+    matrix: { rows, m, logBlowup, random: random.slice(), ...(codewords && { codewords: codewords.slice() }) },
+    tree: { ...tree, levels: tree.levels.map((level) => Uint8Array.from(level)) },
+    commitment,
+    ...(ood && { ood }),
+    ...(endings && { endings }),
   };
-  return { ...copy, commitment, ...(ood ? { ood } : {}), ...(aux ? { aux: Uint8Array.from(aux) } : {}) };
 }
 
-export function buildTree(backend: CommittingBackend, leaves: Uint8Array, digestBytes: number): MerkleTree {
-  const levels = [leaves];
+/** @param digests of the level `from`, where 0 are the leaves */
+export function buildTree(backend: CommittingBackend, digests: Uint8Array, digestBytes: number, from = 0): MerkleTree {
+  const levels = [digests];
   while (levels.at(-1)!.length > 32) levels.push(backend.hashNodes(levels.at(-1)!, digestBytes));
-  return { levels, root: Uint8Array.from(levels.at(-1)!) };
+  return { from, levels, root: Uint8Array.from(levels.at(-1)!) };
 }
 
 /** Random coefficients of every row, from the seed of the commitment. */
@@ -77,23 +80,68 @@ export function rowRandomness(backend: CommittingBackend, seed: Uint8Array, rows
   return random;
 }
 
-/** Codes rows and hashes what stands at each point: the leaves, 32 bytes each. */
+/** Codes rows, or where their codewords are not to be kept puts that off. */
 export function encodeMatrix(
   backend: CommittingBackend,
-  header: number,
   rows: CodeRows,
-  code: { readonly m: number; readonly logBlowup: number },
-  aux?: Uint8Array,
-  bytesMax = keptCodewordBytes,
-): { readonly matrix: CodedMatrix; readonly leaves: Uint8Array } {
-  const { m, logBlowup } = code;
-  const matrix = { rows: rows.rows, m, logBlowup, random: rows.random };
-  if (8 * rows.rows * 2 ** (m + logBlowup) > bytesMax) {
-    const leaves = backend.hashCodewords(header, rows, m, logBlowup, aux);
-    return { matrix: { ...matrix, messages: rows.messages }, leaves };
+  { m, logBlowup }: Code,
+  kept = keptCodewords,
+): CodedMatrix {
+  const count = rows.messages.length;
+  const matrix = { rows: count, m, logBlowup, random: rows.random };
+  const isKept = logBlowup <= kept.logBlowup && 8 * count * 2 ** (m + logBlowup) <= kept.bytes;
+  if (!isKept) return { ...matrix, messages: rows.messages };
+  return { ...matrix, codewords: backend.encodeRows(rows, { m, logBlowup }) };
+}
+
+/** @param leaves receives the hashes of all leaves, 32 bytes each */
+export function hashMatrix(
+  backend: CommittingBackend,
+  header: number,
+  matrix: CodedMatrix,
+  digestBytes: number,
+  { endings, leaves }: { readonly endings?: LeafEndings | undefined; readonly leaves?: Uint8Array } = {},
+): MerkleTree {
+  const { m, logBlowup } = matrix;
+  const size = 2 ** (m + logBlowup);
+  const from = Math.min(droppedLevels, m);
+  const count = Math.min(size, Math.max(2 ** (m + 1), leavesAtOnce));
+  const lowest = byteArray(backend, (32 * size) / 2 ** from);
+  for (let begin = 0; begin < size; begin += count) {
+    const mark = backend.mark();
+    const symbols = symbolsBetween(backend, matrix, begin, count);
+    let digests = backend.hashLeaves(header, symbols, endingsOf(backend, endings, begin, count));
+    leaves?.set(digests, 32 * begin);
+    for (let level = 0; level < from; level++) digests = backend.hashNodes(digests, digestBytes);
+    lowest.set(digests, (32 * begin) / 2 ** from);
+    backend.release(mark);
   }
-  const codewords = backend.encodeRows(rows.messages, rows.random, rows.rows, m, logBlowup);
-  return { matrix: { ...matrix, codewords }, leaves: backend.hashLeaves(header, codewords, rows.rows, aux) };
+  return buildTree(backend, lowest, digestBytes, from);
+}
+
+/** Symbols of all rows on whole pairs of cosets. */
+function symbolsBetween(
+  backend: CommittingBackend,
+  { rows, m, logBlowup, random, codewords, messages }: CodedMatrix,
+  begin: number,
+  count: number,
+): BaseArray[] {
+  if (codewords === undefined) {
+    const code = { m, logBlowup };
+    return rowsOf(backend.encodeRows({ messages: messages!, random }, code, begin / 2 ** m, count / 2 ** m), rows);
+  }
+  return rowsOf(codewords, rows).map((row) => row.subarray(begin, begin + count));
+}
+
+/** The rows of a matrix without gaps, as views. */
+export function rowsOf(matrix: BaseArray, rows: number): BaseArray[] {
+  const length = matrix.length / rows;
+  return Array.from({ length: rows }, (_, row) => matrix.subarray(row * length, (row + 1) * length));
+}
+
+function byteArray(backend: CommittingBackend, count: number): Uint8Array {
+  const { buffer, byteOffset, byteLength } = backend.base(Math.ceil(count / 8));
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Rows of one tree from integer columns and, for the block z, the seed's blind cells. */
@@ -123,33 +171,58 @@ export function commitColumns(
   profile: Profile,
   columns: Columns,
   seed: Uint8Array,
-  jointAux?: Uint8Array,
+  jointEndings?: Uint8Array,
 ): OpenableCommitment {
   const messages = layRows(backend, layout, columns, seed, profile.m);
-  const random = rowRandomness(backend, seed, layout.rows.length, profile);
-  const rows = { messages, random, rows: layout.rows.length };
-  const leafCount = 2 ** (profile.m + profile.logBlowup);
-  const aux = jointAux ?? (layout.hasAux ? ownAux(backend, seed, rows.rows, leafCount) : undefined);
-  const { matrix, leaves } = encodeMatrix(backend, LEAF_HEADER[layout.tree], rows, profile, aux);
-  const tree = buildTree(backend, leaves, profile.digestBytes);
-  const ood = oodPoints(tree.root, profile.oodPoints).map((z) => oodOf(backend, messages, profile.m, z));
-  return { matrix, tree, ...(aux ? { aux } : {}), ood, commitment: { root: tree.root, ood: oodWord(ood) } };
+  return commitRows(backend, layout, profile, rowsOf(messages, layout.rows.length), seed, jointEndings);
+}
+
+/** The same where the rows are laid, blind cells included. */
+export function commitRows(
+  backend: CommittingBackend,
+  layout: TreeLayout,
+  profile: Profile,
+  messages: readonly BaseArray[],
+  seed: Uint8Array,
+  jointEndings?: Uint8Array,
+): OpenableCommitment {
+  const random = rowRandomness(backend, seed, messages.length, profile);
+  const endings = jointEndings
+    ? { given: jointEndings }
+    : layout.hasAux
+      ? ownEndings(seed, messages.length)
+      : undefined;
+  const matrix = encodeMatrix(backend, { messages, random }, profile);
+  const tree = hashMatrix(backend, LEAF_HEADER[layout.tree], matrix, profile.digestBytes, { endings });
+  const ood = oodPoints(tree.root, profile.oodPoints).map((z) => oodOf(backend, messages, z));
+  const commitment = { root: tree.root, ood: oodWord(ood) };
+  return { matrix, tree, ...(endings && { endings }), ood, commitment };
 }
 
 /** The symbols of two rows hide a leaf by themselves; those of one do not. */
-function ownAux(backend: CommittingBackend, seed: Uint8Array, rows: number, leafCount: number): Uint8Array {
-  if (rows < 2) return backend.counterHashes(prfPrefix(seed, 'aux', 0), leafCount);
-  const { buffer, byteOffset, byteLength } = backend.base(4 * leafCount);
-  return new Uint8Array(buffer, byteOffset, byteLength);
+function ownEndings(seed: Uint8Array, rows: number): LeafEndings {
+  return rows < 2 ? { seed } : 'zeros';
 }
 
-/** Σ_k Σ_j row_k[j]·z^{k·2^m + j}. */
-export function oodOf(backend: CommittingBackend, messages: BaseArray, m: number, z: Ext): Ext {
-  const mark = backend.mark();
-  const perRow = backend.bind(messages, backend.powers(z, 2 ** m), 1);
-  const step = F.pow(z, 1n << BigInt(m));
+/** Σ_k Σ_j row_k[j]·z^{k·length + j}. */
+export function oodOf(backend: CommittingBackend, rows: readonly BaseArray[], z: Ext): Ext {
+  const { length } = rows[0]!;
+  const step = F.pow(z, BigInt(length));
   let value = F.ZERO;
-  for (let k = perRow.length / 2 - 1; k >= 0; k--) value = F.add(F.mul(value, step), extAt(perRow, k));
-  backend.release(mark);
+  for (const row of rows.toReversed()) {
+    const mark = backend.mark();
+    value = F.add(F.mul(value, step), valueAt(backend, row, z));
+    backend.release(mark);
+  }
+  return value;
+}
+
+/** Σ_j row[j]·z^j, in two steps so that threads share the first. */
+function valueAt(backend: CommittingBackend, row: BaseArray, z: Ext): Ext {
+  const inner = Math.min(row.length, 2 ** droppedLevels);
+  const powers = backend.powers(z, inner);
+  const folded = backend.bind(row, backend.powers(F.pow(z, BigInt(inner)), row.length / inner), inner);
+  let value = F.ZERO;
+  for (let i = 0; i < inner; i++) value = F.add(value, F.mul(extAt(folded, i), extAt(powers, i)));
   return value;
 }

@@ -6,6 +6,7 @@ import { plainBackend } from '../prover/plain-backend.js';
 import { derivePlanUnchecked } from '../relation/plan.js';
 import { seedOf, testExamples, testManifest, testProfile } from '../testing/segments.js';
 import { createCommitter } from './committer.js';
+import { endingsOf } from './endings.js';
 import { createEngine } from './kernels/index.js';
 import { borderSeed, dataSeed, proverSecret } from './seeds.js';
 
@@ -37,10 +38,13 @@ describe('a leaf', () => {
   const backend = new KernelBackend(createEngine({ rowLogMax: testProfile.m }));
   const endings = (dims: number[], seed: string): Buffer => {
     const { shape, profile } = derivePlanUnchecked(testManifest({ dims }), testProfile, 'separate');
-    const { matrix, aux } = commitWeights(backend, { shape, profile }, initialWeights(shape.manifest), seedOf(seed));
-    expect(matrix.rows).toBe(dims[0] === 3 ? 1 : 3);
-    expect(aux!.length).toBe((32 * matrix.codewords!.length) / matrix.rows);
-    return Buffer.from(aux!);
+    const opened = commitWeights(backend, { shape, profile }, initialWeights(shape.manifest), seedOf(seed));
+    expect(opened.matrix.rows).toBe(dims[0] === 3 ? 1 : 3);
+    const leaves = 2 ** (profile.m + profile.logBlowup);
+    const all = Buffer.from(endingsOf(backend, opened.endings, 0, leaves)!);
+    expect(all.length).toBe(32 * leaves);
+    expect(Buffer.from(endingsOf(backend, opened.endings, 5, 7)!)).toEqual(all.subarray(32 * 5, 32 * 12));
+    return all;
   };
 
   it('of one symbol is hidden by an ending from the seed', () => {

@@ -1,6 +1,6 @@
 /** What commits over the compiled kernels. Arrays it makes lie in the engine's memory and are used in place. */
 import { extArray } from './arrays.js';
-import type { BaseArray, CodeRows, CommittingBackend, ExtArray } from './backend.js';
+import type { BaseArray, Code, CodeRows, CommittingBackend, ExtArray } from './backend.js';
 import type { Ext } from './field/extension.js';
 import { KernelMemory, requireResident } from './kernel-memory.js';
 import type { Engine, Mark, Task } from './kernels/index.js';
@@ -41,57 +41,43 @@ export class KernelCommitter implements CommittingBackend {
     this.engine.memory.release(mark as Mark);
   }
 
-  encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray {
-    const out = this.memory.words(rows * 2 ** (m + logBlowup));
-    const from = this.memory.rowAddresses(messages, rows);
-    const tail = this.memory.rowAddresses(random, rows);
-    const to = this.memory.rowAddresses(out, rows);
-    const tasks: Task[] = [];
-    for (let coset = 0; coset < 2 ** logBlowup; coset += 2) {
-      const { roots } = this.engine;
-      tasks.push(['encodeRows', from, tail, random.length / rows, m, m + logBlowup, 0, rows, coset, roots, to]);
-    }
-    this.engine.run(tasks);
-    return out;
-  }
-
-  hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array {
-    const count = symbols.length / rows;
-    const out = this.memory.bytes(32 * count);
-    const [from, to] = [this.memory.rowAddresses(symbols, rows), out.byteOffset];
-    const tail = aux === undefined ? 0 : this.memory.atBytes(aux);
-    this.split(count, (begin, end) => ['hashLeaves', from, rows, begin, end, header, tail, to]);
-    return out;
-  }
-
-  /** Two cosets at a time: addresses are those that the rows would have if whole codewords lay there. */
-  hashCodewords(
-    header: number,
-    { messages, random, rows }: CodeRows,
-    m: number,
-    logBlowup: number,
-    aux: Uint8Array | undefined,
-  ): Uint8Array {
-    const size = 2 ** m;
-    const out = this.memory.bytes(32 * size * 2 ** logBlowup);
+  /** Addresses are those that the rows would have if whole codewords lay there. */
+  encodeRows(
+    { messages, random }: CodeRows,
+    { m, logBlowup }: Code,
+    first = 0,
+    count = 2 ** logBlowup - first,
+  ): BaseArray {
+    const [rows, size] = [messages.length, 2 ** m];
+    const out = this.memory.words(rows * count * size);
     this.memory.scratch(() => {
-      const from = this.memory.rowAddresses(messages, rows);
+      const from = this.memory.addressList(messages.map((row) => this.memory.at(row)));
       const tail = this.memory.rowAddresses(random, rows);
-      const ending = aux === undefined ? 0 : this.memory.atBytes(aux);
-      const buffer = this.memory.words(2 * size * rows).byteOffset;
-      for (let coset = 0; coset < 2 ** logBlowup; coset += 2) {
-        const start = coset * size;
-        const to = this.memory.addressList(
-          Array.from({ length: rows }, (_, row) => buffer + 8 * (2 * size * row - start)),
-        );
-        const { roots } = this.engine;
-        this.parts(rows, (begin, end) => {
-          return ['encodeRows', from, tail, random.length / rows, m, m + logBlowup, begin, end, coset, roots, to];
-        });
-        this.split(2 * size, (begin, end) => {
-          return ['hashLeaves', to, rows, start + begin, start + end, header, ending, out.byteOffset];
-        });
+      const to = this.memory.addressList(messages.map((_, k) => out.byteOffset + 8 * size * (k * count - first)));
+      const { roots, threads } = this.engine;
+      const share = Math.ceil((rows * count) / (2 * Math.max(threads, count / 2)));
+      const tasks: Task[] = [];
+      for (let coset = first; coset < first + count; coset += 2) {
+        for (let begin = 0; begin < rows; begin += share) {
+          const end = Math.min(rows, begin + share);
+          tasks.push([
+            'encodeRows',
+            ...[from, tail, random.length / rows, m, m + logBlowup, begin, end, coset, roots, to],
+          ]);
+        }
       }
+      this.engine.run(tasks);
+    });
+    return out;
+  }
+
+  hashLeaves(header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array {
+    const count = rows[0]!.length;
+    const out = this.memory.bytes(32 * count);
+    this.memory.scratch(() => {
+      const from = this.memory.addressList(rows.map((row) => this.memory.at(row)));
+      const tail = aux === undefined ? 0 : this.memory.atBytes(aux);
+      this.split(count, (begin, end) => ['hashLeaves', from, rows.length, begin, end, header, tail, out.byteOffset]);
     });
     return out;
   }
@@ -103,11 +89,12 @@ export class KernelCommitter implements CommittingBackend {
     return out;
   }
 
-  counterHashes(prefix: Uint8Array, count: number): Uint8Array {
+  counterHashes(prefix: Uint8Array, first: number, count: number): Uint8Array {
     const out = this.memory.bytes(32 * count);
+    const to = out.byteOffset - 32 * first;
     this.memory.scratch(() => {
       const at = this.memory.atBytes(prefix);
-      this.split(count, (begin, end) => ['counterHashes', at, prefix.length, begin, end, out.byteOffset]);
+      this.split(count, (begin, end) => ['counterHashes', at, prefix.length, first + begin, first + end, to]);
     });
     return out;
   }

@@ -3,8 +3,10 @@ import type { BaseArray } from '../commit/backend.js';
 import type { Columns } from '../commit/columns.js';
 import * as F from '../commit/field/extension.js';
 import type { DataTree } from '../commit/layout/blocks.js';
+import { relatedLosses } from '../relation/losses/index.js';
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { Backend } from './backend.js';
+import type { SegmentWitness } from './step-state.js';
 import { highLimbs } from './strayed.js';
 
 export class Cells {
@@ -18,6 +20,7 @@ export class Cells {
     readonly backend: Backend,
   ) {
     this.global = backend.base(2 ** plan.vars);
+    for (const [name, size] of virtualSizes(plan)) this.#virtual.set(name, backend.base(size));
   }
 
   /** A committed block, a view of the hypercube. */
@@ -46,25 +49,48 @@ export class Cells {
     for (const [name, values] of columns) this.backend.setIntegers(this.block(tree, name), values);
   }
 
-  setVirtual(columns: Columns): void {
-    for (const [name, values] of columns) {
-      if (name.endsWith(highLimbs)) continue;
-      const array = this.backend.base(values.length);
+  /** From the integers of a segment, which are of no use to the cells from then on. @param committed the data in its tree */
+  setSegment({ witness, data, before, after, virtual }: SegmentWitness, committed: Columns): void {
+    this.setBlocks('S', witness);
+    this.setBlocks('D', committed);
+    this.setBlocks('W0', before);
+    this.setBlocks('WT', after);
+    for (const [name, values] of [...virtual, ...data]) {
+      const array = this.#virtual.get(name);
+      if (array === undefined) continue;
       this.backend.setIntegers(array, values);
-      const high = columns.get(name + highLimbs);
+      const high = virtual.get(name + highLimbs);
       if (high !== undefined) addHighLimbs(array, high);
-      this.#virtual.set(name, array);
     }
   }
 
   /** Stored rows of trees, one behind the other. */
-  rows(...trees: readonly DataTree[]): BaseArray {
+  rows(...trees: readonly DataTree[]): BaseArray[] {
     const length = 2 ** this.plan.profile.m;
-    const globalRows = trees.flatMap((tree) => this.plan.trees[tree].globalRows);
-    const out = this.backend.base(globalRows.length * length);
-    globalRows.forEach((row, k) => out.set(this.global.subarray(row * length, (row + 1) * length), k * length));
-    return out;
+    return trees
+      .flatMap((tree) => this.plan.trees[tree].globalRows)
+      .map((row) => this.global.subarray(row * length, (row + 1) * length));
   }
+}
+
+/** The tensors that messages are made of but no tree holds, with their sizes. */
+function virtualSizes({ shape }: Plan): [name: string, size: number][] {
+  const rowSize = shape.steps * shape.samples;
+  const { pieces, rows } = relatedLosses[shape.loss].hidden;
+  const hidden = shape.layers
+    .slice(0, -1)
+    .flatMap(({ layer }) => ['Z', 'MH', 'H'].map((name) => [name, layer] as const));
+  return [
+    ...hidden.map(([name, layer]): [string, number] => [`${name}${layer}`, rowSize * shape.widths[layer]!]),
+    ...['ZL', ...pieces].map((name): [string, number] => [name, rowSize * shape.widths.at(-1)!]),
+    ...[...rows, ...(rows.length > 0 ? ['S'] : [])].map((name): [string, number] => [name, rowSize]),
+    ...(shape.segmentVars > 0
+      ? ([
+          ['X', rowSize * shape.widths[0]!],
+          ['Y', rowSize * shape.widths.at(-1)!],
+        ] satisfies [string, number][])
+      : []),
+  ];
 }
 
 function addHighLimbs(low: BaseArray, high: Float64Array): void {

@@ -189,8 +189,8 @@ describe('facts without a product', () => {
     });
 
     it('of the weights after', () => {
-      const honestCommit = commit.commitColumns;
-      vi.spyOn(commit, 'commitColumns').mockImplementation((engine, layout, ...given) => {
+      const honestCommit = commit.commitRows;
+      vi.spyOn(commit, 'commitRows').mockImplementation((engine, layout, ...given) => {
         const opened = honestCommit(engine, layout, ...given);
         return layout.tree === 'WT' ? another(opened) : opened;
       });

@@ -3,6 +3,7 @@ import { concatBytes, taggedDigest, word } from '#attestation/base';
 import { manifestDigest } from '#libs/step';
 import { extAt, setExt } from '../commit/arrays.js';
 import type { BaseArray, ExtArray } from '../commit/backend.js';
+import { rowsOf } from '../commit/commit.js';
 import { dataDigestOf, weightsDigestOf, type Commitment } from '../commit/commitment.js';
 import * as F from '../commit/field/extension.js';
 import { proverCodeVersion, randomPerRow } from '../commit/params.js';
@@ -65,7 +66,7 @@ function cellsDigest(plan: Plan, cells: Cells): Uint8Array {
   const { backend } = cells;
   const mark = backend.mark();
   const rows = cells.rows('S', 'WT');
-  let digests = backend.hashLeaves(0, rows, rows.length / 2 ** plan.profile.m, undefined);
+  let digests = backend.hashLeaves(0, rows);
   while (digests.length > 32) digests = backend.hashNodes(digests, 32);
   const root = Uint8Array.from(digests);
   backend.release(mark);
@@ -92,32 +93,37 @@ export function maskRows(
   backend: Backend,
   plan: Plan,
   key: Uint8Array,
-): { messages: BaseArray; random: BaseArray; masks: MaskRows } {
+): { messages: BaseArray[]; random: BaseArray; masks: MaskRows } {
   const { profile } = plan;
   const size = 2 ** profile.m;
   const t = randomPerRow(profile);
   const columns = 2 ** (profile.m - profile.k1);
-  const messages = backend.base(6 * size);
+  const messages = rowsOf(backend.base(6 * size), 6);
   const random = backend.base(6 * t);
+  const draw = (target: BaseArray, label: string, part: number, count: number): void => {
+    const mark = backend.mark();
+    target.set(prfElements(backend, key, label, part, count));
+    backend.release(mark);
+  };
   for (let part = 0; part < 2; part++) {
-    messages.set(prfElements(backend, key, 'H', part, size), part * size);
-    random.set(prfElements(backend, key, 'H random', part, t), part * t);
-    messages.set(prfElements(backend, key, 'strip', part, columns), (2 + part) * size);
-    messages.set(prfElements(backend, key, 'strip mask', part, columns), (4 + part) * size);
+    draw(messages[part]!, 'H', part, size);
+    draw(random.subarray(part * t, (part + 1) * t), 'H random', part, t);
+    draw(messages[2 + part]!, 'strip', part, columns);
+    draw(messages[4 + part]!, 'strip mask', part, columns);
   }
-  const pair = (from: BaseArray, row: number, stride: number, count: number): ExtArray => {
+  const pair = (real: BaseArray, imaginary: BaseArray, count: number): ExtArray => {
     const out = backend.ext(count);
     for (let i = 0; i < count; i++) {
-      out[2 * i] = from[row * stride + i]!;
-      out[2 * i + 1] = from[(row + 1) * stride + i]!;
+      out[2 * i] = real[i]!;
+      out[2 * i + 1] = imaginary[i]!;
     }
     return out;
   };
   const masks = {
-    H: pair(messages, 0, size, size),
-    randomH: pair(random, 0, t, t),
-    strip: pair(messages, 2, size, columns),
-    stripMask: pair(messages, 4, size, columns),
+    H: pair(messages[0]!, messages[1]!, size),
+    randomH: pair(random, random.subarray(t), t),
+    strip: pair(messages[2]!, messages[3]!, columns),
+    stripMask: pair(messages[4]!, messages[5]!, columns),
   };
   return { messages, random, masks };
 }

@@ -1,7 +1,7 @@
 /** The prover's messages of the batching rounds and of the opening (libs/zk/SPEC.md §8, §9). */
 import { extArray, extAt, extList, extView } from '../commit/arrays.js';
 import type { BaseArray, ExtArray } from '../commit/backend.js';
-import { buildTree, encodeMatrix, type OpenableTree } from '../commit/commit.js';
+import { encodeMatrix, hashMatrix, rowsOf, type OpenableTree } from '../commit/commit.js';
 import { domainPoint } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
@@ -176,16 +176,15 @@ class OpeningScript {
     const backend = this.#backend;
     const size = 2 ** columnVars;
     const rows = 2 * count;
-    const messages = backend.base(rows * size);
+    const messages = rowsOf(backend.base(rows * size), rows);
     for (let r = 0; r < count; r++) {
       for (let i = 0; i < size; i++) {
-        messages[2 * r * size + i] = vector[2 * (r * size + i)]!;
-        messages[(2 * r + 1) * size + i] = vector[2 * (r * size + i) + 1]!;
+        messages[2 * r]![i] = vector[2 * (r * size + i)]!;
+        messages[2 * r + 1]![i] = vector[2 * (r * size + i) + 1]!;
       }
     }
-    const code = { m: columnVars, logBlowup };
-    const { matrix, leaves } = encodeMatrix(backend, LEAF_HEADER.L1, { messages, random: backend.base(0), rows }, code);
-    return { matrix, tree: buildTree(backend, leaves, digestBytes) };
+    const matrix = encodeMatrix(backend, { messages, random: backend.base(0) }, { m: columnVars, logBlowup });
+    return { matrix, tree: hashMatrix(backend, LEAF_HEADER.L1, matrix, digestBytes) };
   }
 
   /** Ω_1 on all of Φ. */

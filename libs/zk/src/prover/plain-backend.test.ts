@@ -19,7 +19,8 @@ describe('row code (libs/zk/SPEC.md §9.1)', () => {
   });
 
   it('encodes the published row', () => {
-    expect([...plainBackend.encodeRows(BigUint64Array.of(1n, 2n, 3n, 4n), BigUint64Array.of(5n), 1, 2, 1)]).toEqual([
+    const row = { messages: [BigUint64Array.of(1n, 2n, 3n, 4n)], random: BigUint64Array.of(5n) };
+    expect([...plainBackend.encodeRows(row, { m: 2, logBlowup: 1 })]).toEqual([
       0x34e3n,
       0x2a0fn,
       0xfab1ffff00002e54n,
@@ -34,7 +35,7 @@ describe('row code (libs/zk/SPEC.md §9.1)', () => {
   it('agrees with Horner on a longer row', () => {
     const message = BigUint64Array.from({ length: 16 }, (_, j) => pow(3n, BigInt(5 * j + 1)));
     const random = BigUint64Array.of(9n, 8n, P - 1n);
-    const code = plainBackend.encodeRows(message, random, 1, 4, 2);
+    const code = plainBackend.encodeRows({ messages: [message], random }, { m: 4, logBlowup: 2 });
     const coefficients = [...message, ...random];
     code.forEach((symbol, i) => {
       const y = domainPoint(i, 4, 2);

@@ -1,7 +1,7 @@
 /** The backend in bigint arithmetic, straight from the definitions: slow, and the oracle of every kernel. */
 import { keccak_256 as keccak } from '@noble/hashes/sha3.js';
 import { embed, extAt, setExt, toField } from '../commit/arrays.js';
-import type { BaseArray, DoubleRows, ExtArray } from '../commit/backend.js';
+import type { BaseArray, Code, CodeRows, DoubleRows, ExtArray } from '../commit/backend.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { GENERATOR, P, mul, pow, rootOfUnity } from '../commit/field/goldilocks.js';
@@ -17,8 +17,6 @@ export const plainBackend: Backend = {
   release: () => undefined,
   encodeRows,
   hashLeaves,
-  hashCodewords: (header, { messages, random, rows }, m, logBlowup, aux) =>
-    hashLeaves(header, encodeRows(messages, random, rows, m, logBlowup), rows, aux),
   hashNodes,
   counterHashes,
   randomElements,
@@ -47,14 +45,19 @@ export const plainBackend: Backend = {
   grind,
 };
 
-function encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray {
-  const [size, tail] = [2 ** m, random.length / rows];
-  const out = new BigUint64Array(rows * size * 2 ** logBlowup);
-  for (let row = 0; row < rows; row++) {
-    const message = messages.subarray(row * size, (row + 1) * size);
+function encodeRows(
+  { messages, random }: CodeRows,
+  { m, logBlowup }: Code,
+  first = 0,
+  count = 2 ** logBlowup - first,
+): BaseArray {
+  const [rows, size] = [messages.length, 2 ** m];
+  const tail = random.length / rows;
+  const out = new BigUint64Array(rows * size * count);
+  messages.forEach((message, row) => {
     const code = encodeRow(message, random.subarray(row * tail, (row + 1) * tail), logBlowup);
-    out.set(code, row * code.length);
-  }
+    out.set(code.subarray(first * size, (first + count) * size), row * count * size);
+  });
   return out;
 }
 
@@ -96,15 +99,15 @@ function transform(block: BaseArray, root: bigint): void {
   }
 }
 
-function hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array {
-  const count = symbols.length / rows;
-  const symbolsEnd = 8 + 8 * rows;
+function hashLeaves(header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array {
+  const count = rows[0]!.length;
+  const symbolsEnd = 8 + 8 * rows.length;
   const bytes = new Uint8Array(symbolsEnd + (aux ? 32 : 0));
   const view = new DataView(bytes.buffer);
   view.setBigUint64(0, BigInt(header));
   const out = new Uint8Array(32 * count);
   for (let i = 0; i < count; i++) {
-    for (let row = 0; row < rows; row++) view.setBigUint64(8 + 8 * row, symbols[row * count + i]!);
+    rows.forEach((row, k) => view.setBigUint64(8 + 8 * k, row[i]!));
     if (aux) bytes.set(aux.subarray(32 * i, 32 * i + 32), symbolsEnd);
     out.set(keccak(bytes), 32 * i);
   }
@@ -123,13 +126,13 @@ function hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array {
   return out;
 }
 
-function counterHashes(prefix: Uint8Array, count: number): Uint8Array {
+function counterHashes(prefix: Uint8Array, first: number, count: number): Uint8Array {
   const bytes = new Uint8Array(prefix.length + 8);
   bytes.set(prefix);
   const view = new DataView(bytes.buffer);
   const out = new Uint8Array(32 * count);
   for (let i = 0; i < count; i++) {
-    view.setBigUint64(prefix.length, BigInt(i));
+    view.setBigUint64(prefix.length, BigInt(first + i));
     out.set(keccak(bytes), 32 * i);
   }
   return out;

@@ -2,12 +2,12 @@
 import { concatBytes, Rejection, utf8 } from '#attestation/base';
 import type { Examples, Weights } from '#libs/step';
 import type { BaseArray, ExtArray } from '../commit/backend.js';
-import { dataColumns, inSuperblocks } from '../commit/columns.js';
+import { dataColumns, inSuperblocks, type Columns } from '../commit/columns.js';
 import {
-  buildTree,
-  commitColumns,
+  commitRows,
   detached,
   encodeMatrix,
+  hashMatrix,
   rowRandomness,
   type OpenableCommitment,
   type OpenableTree,
@@ -84,8 +84,13 @@ export function proveSegment(
   const mark = backend.mark();
   try {
     options.onPhase?.('execute');
+    const cells = new Cells(plan, backend);
+    const executed = backend.mark();
     const segment = runSegment(backend, plan, input);
-    const { result, rejection } = proveWitness(backend, plan, input, segment, options);
+    cells.setSegment(segment, committedData(plan, input, segment));
+    const after = weightsAfter(plan.shape, segment);
+    backend.release(executed);
+    const { result, rejection } = proveCells(backend, cells, input, after, options);
     if (rejection) throw rejection;
     return result;
   } finally {
@@ -126,21 +131,34 @@ export function proveWitness(
 ): { result: SegmentProof; rejection?: Rejection } {
   const mark = backend.mark();
   try {
-    options.onPhase?.('commit');
-    const committed = commitSegment(backend, plan, input, segment);
-    options.onPhase?.('prove');
-    const { proof, rejection } = answerVerifier(backend, plan, committed);
-    const { WT } = committed.trees;
-    const after = {
-      weights: weightsAfter(plan.shape, segment),
-      seed: committed.afterSeed,
-      ...(plan.variant === 'joint' ? { aux: Uint8Array.from(WT.aux!) } : {}),
-      opened: detached({ ...WT, commitment: committed.statement.after }),
-    };
-    return { result: { proof, statement: committed.statement, after }, ...(rejection ? { rejection } : {}) };
+    const cells = new Cells(plan, backend);
+    cells.setSegment(segment, committedData(plan, input, segment));
+    return proveCells(backend, cells, input, weightsAfter(plan.shape, segment), options);
   } finally {
     backend.release(mark);
   }
+}
+
+function proveCells(
+  backend: Backend,
+  cells: Cells,
+  input: SegmentInput,
+  weights: Weights,
+  options: ProveOptions,
+): { result: SegmentProof; rejection?: Rejection } {
+  const { plan } = cells;
+  options.onPhase?.('commit');
+  const committed = commitSegment(backend, plan, input, cells);
+  options.onPhase?.('prove');
+  const { proof, rejection } = answerVerifier(backend, plan, committed);
+  const { statement, trees, afterSeed: seed } = committed;
+  const { endings } = trees.WT;
+  const after = {
+    ...{ weights, seed },
+    ...(typeof endings === 'object' && 'given' in endings ? { aux: endings.given } : {}),
+    opened: detached({ ...trees.WT, commitment: statement.after }),
+  };
+  return { result: { proof, statement, after }, ...(rejection ? { rejection } : {}) };
 }
 
 interface CommittedSegment {
@@ -152,74 +170,77 @@ interface CommittedSegment {
   readonly afterSeed: Uint8Array;
 }
 
-function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segment: SegmentWitness): CommittedSegment {
-  const { profile, trees: layouts } = plan;
+function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, cells: Cells): CommittedSegment {
   const { before, dataSeed, statement } = input;
-  const cells = new Cells(plan, backend);
-  const data = plan.shape.segmentVars > 0 ? dataColumns(plan.shape, input.examples) : segment.data;
-  cells.setBlocks('S', segment.witness);
-  cells.setBlocks('D', data);
-  cells.setBlocks('W0', segment.before);
-  cells.setBlocks('WT', segment.after);
-  cells.setVirtual(segment.virtual);
-  if (data !== segment.data) cells.setVirtual(segment.data);
-  const W0 = before.opened ?? commitColumns(backend, layouts.W0, profile, segment.before, before.seed, before.aux);
-  const D = input.openedData ?? commitColumns(backend, layouts.D, profile, data, dataSeed);
+  setBlind(cells, 'W0', before.seed);
+  setBlind(cells, 'D', dataSeed);
+  const W0 = openable(cells, 'W0', before.seed, before.opened, before.aux);
+  const D = openable(cells, 'D', dataSeed, input.openedData);
   requireSame('before', W0, statement.before);
   requireSame('data', D, statement.data);
-  const known = knownAfter(backend, plan, input, segment);
+  const known = knownAfter(cells, input);
   const key = proverKey(input.secret, statement, plan, cells, { seed: input.afterSeed, commitment: known?.commitment });
   const afterSeed = input.afterSeed ?? keccak(concatBytes(key, utf8('weights')));
-  for (const [tree, seed] of [
-    ['W0', before.seed],
-    ['D', dataSeed],
-    ['WT', afterSeed],
-  ] as const) {
-    cells.block(tree, 'z').set(prfElements(backend, seed, 'blind', 0, 4));
-  }
+  setBlind(cells, 'WT', afterSeed);
   const pads = fillPads(backend, plan, cells, key);
-  const { S, WT, after, masks } = commitWitness(backend, plan, cells, key, segment, { afterSeed, known });
+  const { S, WT, after, masks } = commitWitness(cells, key, { afterSeed, known });
   const full = { ...statement, after, outerDigest: statement.outerDigest(weightsDigestOf(after, plan)) };
   return { statement: full, cells, pads, masks, trees: { S, D, W0, WT }, afterSeed };
 }
 
-/** The commitment to the weights after where it exists before the proof. */
-function knownAfter(
-  backend: Backend,
-  { variant, profile, trees }: Plan,
-  { afterSeed }: SegmentInput,
-  segment: SegmentWitness,
-): OpenableCommitment | undefined {
-  if (variant !== 'separate' || afterSeed === undefined) return undefined;
-  return commitColumns(backend, trees.WT, profile, segment.after, afterSeed);
+/** What the tree of data holds: of several segments a whole set. */
+function committedData({ shape }: Plan, { examples }: SegmentInput, { data }: SegmentWitness): Columns {
+  return shape.segmentVars > 0 ? dataColumns(shape, examples) : data;
+}
+
+function setBlind(cells: Cells, tree: 'D' | 'W0' | 'WT', seed: Uint8Array): void {
+  cells.block(tree, 'z').set(prfElements(cells.backend, seed, 'blind', 0, 4));
+}
+
+/** A commitment that is still at hand, with the rows that it does not keep, or made again. */
+function openable(
+  cells: Cells,
+  tree: 'D' | 'W0' | 'WT',
+  seed: Uint8Array,
+  opened?: OpenableCommitment,
+  endings?: Uint8Array,
+): OpenableCommitment {
+  const { backend, plan } = cells;
+  const messages = cells.rows(tree);
+  if (opened === undefined) return commitRows(backend, plan.trees[tree], plan.profile, messages, seed, endings);
+  return opened.matrix.codewords ? opened : { ...opened, matrix: { ...opened.matrix, messages } };
+}
+
+/** The commitment to the weights after where it exists before the proof: the key is of cells without its blind ones. */
+function knownAfter(cells: Cells, { afterSeed }: SegmentInput): OpenableCommitment | undefined {
+  if (cells.plan.variant !== 'separate' || afterSeed === undefined) return undefined;
+  setBlind(cells, 'WT', afterSeed);
+  const known = openable(cells, 'WT', afterSeed);
+  cells.block('WT', 'z').fill(0n);
+  return known;
 }
 
 /** The step witness and the weights after, in one tree or in two (libs/zk/SPEC.md §4.4). */
 function commitWitness(
-  backend: Backend,
-  plan: Plan,
   cells: Cells,
   key: Uint8Array,
-  segment: SegmentWitness,
   { afterSeed, known }: { readonly afterSeed: Uint8Array; readonly known: OpenableCommitment | undefined },
 ): { S: OpenableTree; WT: OpenableTree; after: Commitment; masks: MaskRows } {
+  const { backend, plan } = cells;
   const { profile, trees: layouts } = plan;
   const special = maskRows(backend, plan, key);
-  const stored = cells.rows('S');
   const storedRandom = rowRandomness(backend, key, layouts.S.rows.length, profile);
-  const messages = joined(backend, stored, special.messages);
-  const rows = {
-    messages,
-    random: joined(backend, storedRandom, special.random),
-    rows: messages.length / 2 ** profile.m,
-  };
-  const { matrix, leaves } = encodeMatrix(backend, LEAF_HEADER.S, rows, profile);
+  const messages = [...cells.rows('S'), ...special.messages];
+  const rows = { messages, random: joined(backend, storedRandom, special.random) };
+  const matrix = encodeMatrix(backend, rows, profile);
   if (plan.variant === 'separate') {
-    const WT = known ?? commitColumns(backend, layouts.WT, profile, segment.after, afterSeed);
-    const S = { matrix, tree: buildTree(backend, leaves, profile.digestBytes) };
+    const WT = known ?? openable(cells, 'WT', afterSeed);
+    const S = { matrix, tree: hashMatrix(backend, LEAF_HEADER.S, matrix, profile.digestBytes) };
     return { S, WT, after: WT.commitment, masks: special.masks };
   }
-  const WT = commitColumns(backend, layouts.WT, profile, segment.after, afterSeed, leaves);
+  const leaves = new Uint8Array(32 * 2 ** (profile.m + profile.logBlowup));
+  hashMatrix(backend, LEAF_HEADER.S, matrix, profile.digestBytes, { leaves });
+  const WT = openable(cells, 'WT', afterSeed, undefined, leaves);
   return { S: { matrix, tree: WT.tree }, WT, after: WT.commitment, masks: special.masks };
 }
 

@@ -7,16 +7,17 @@ import type { OpenableTree } from '../commit/commit.js';
 import { extBytes } from '../commit/field/bytes.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
-import type { TreeName } from '../commit/hash.js';
+import { LEAF_HEADER, type TreeName } from '../commit/hash.js';
 import { levelTrees } from '../relation/levels.js';
 import type { ProofSource } from '../verifier/source.js';
 import type { Backend } from './backend.js';
 import type { Script } from './sumcheck-script.js';
-import { symbolsAt } from './symbols.js';
+import { OpenBlock } from './symbols.js';
 
 export class ProverSource implements ProofSource {
   readonly #parts: Uint8Array[] = [];
   readonly #trees: Partial<Record<TreeName, OpenableTree>>;
+  readonly #blocks = new Map<string, OpenBlock>();
   #script: Script | undefined;
 
   constructor(
@@ -50,19 +51,25 @@ export class ProverSource implements ProofSource {
   }
 
   symbols(name: TreeName, leaf: number, count: number): Uint8Array {
-    const values = symbolsAt(this.backend, this.#tree(name).matrix, leaf);
+    const { block, at } = this.#block(name, leaf);
     const symbols = new Uint8Array(8 * count);
     const view = new DataView(symbols.buffer);
-    for (let row = 0; row < count; row++) view.setBigUint64(8 * row, values[row]!);
+    for (let row = 0; row < count; row++) view.setBigUint64(8 * row, block.symbols[row]![at]!);
     return this.#write(symbols);
   }
 
   aux(name: TreeName, leaf: number): Uint8Array {
-    return this.#write(this.#tree(name).aux!.slice(32 * leaf, 32 * leaf + 32));
+    const { block, at } = this.#block(name, leaf);
+    return this.#write(block.endings!.slice(32 * at, 32 * at + 32));
   }
 
   sibling(name: TreeName, level: number, index: number, digestBytes: number): Uint8Array {
-    return this.#write(this.#tree(name).tree.levels[level]!.slice(32 * index, 32 * index + digestBytes));
+    const { from, levels } = this.#tree(name).tree;
+    const [digests, place] =
+      level < from
+        ? [this.#block(name, index * 2 ** level).block.level(level, digestBytes), index % 2 ** (from - level)]
+        : [levels[level - from]!, index];
+    return this.#write(digests.slice(32 * place, 32 * place + digestBytes));
   }
 
   oodValues(name: TreeName): readonly Ext[] {
@@ -87,6 +94,17 @@ export class ProverSource implements ProofSource {
       offset += part.length;
     }
     return out;
+  }
+
+  /** The lowest subtree that a leaf is in, and its place there. */
+  #block(name: TreeName, leaf: number): { block: OpenBlock; at: number } {
+    const tree = this.#tree(name);
+    const count = 2 ** tree.tree.from;
+    const index = Math.floor(leaf / count);
+    const key = `${name} ${index}`;
+    const block = this.#blocks.get(key) ?? new OpenBlock(this.backend, LEAF_HEADER[name], tree, index);
+    this.#blocks.set(key, block);
+    return { block, at: leaf - index * count };
   }
 
   #tree(name: TreeName): OpenableTree {

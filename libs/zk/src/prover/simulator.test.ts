@@ -11,7 +11,6 @@ import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
-import { LEAF_HEADER } from '../commit/hash.js';
 import { dataTrees } from '../commit/layout/blocks.js';
 import { oodWord } from '../commit/layout/ood.js';
 import { randomPerRow } from '../commit/params.js';
@@ -84,14 +83,15 @@ function noise(
   const treeOf = (tree: (typeof dataTrees)[number]): OpenableTree => {
     const stored = cells.rows(tree);
     const random = uniform(of.trees[tree].rows.length * t);
-    const [messages, own] =
-      tree === 'S' ? [joined(stored, special.messages), joined(random, special.random)] : [stored, random];
-    const rows = { messages, random: own, rows: messages.length / 2 ** of.profile.m };
-    const { matrix } = encodeMatrix(backend, LEAF_HEADER[tree], rows, of.profile);
+    const rows =
+      tree === 'S'
+        ? { messages: [...stored, ...special.messages], random: joined(random, special.random) }
+        : { messages: stored, random };
+    const matrix = encodeMatrix(backend, rows, of.profile);
     const leaves = 2 ** (of.profile.m + of.profile.logBlowup);
-    const aux = backend.counterHashes(seedOf(`aux ${tree}`), leaves);
+    const aux = backend.counterHashes(seedOf(`aux ${tree}`), 0, leaves);
     const ood = tree === 'S' ? {} : { ood: values[tree] };
-    return { matrix, tree: buildTree(backend, aux, of.profile.digestBytes), aux, ...ood };
+    return { matrix, tree: buildTree(backend, aux, of.profile.digestBytes), endings: { given: aux }, ...ood };
   };
   const trees = { S: treeOf('S'), D: treeOf('D'), W0: treeOf('W0'), WT: treeOf('WT') };
   expect(trees.S.matrix.rows).toBe(of.trees.S.rows.length + specialRows);

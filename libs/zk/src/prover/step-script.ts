@@ -52,7 +52,7 @@ class StepScript {
     const { backend, plan } = cells;
     const mark = backend.mark();
     for (let k = 0; k < plan.profile.oodPoints; k++) {
-      yield oodOf(backend, cells.rows('S'), plan.profile.m, transcript.take('oodS'));
+      yield oodOf(backend, cells.rows('S'), transcript.take('oodS'));
     }
     const leaf = yield* lookupScript(cells, transcript);
     yield* this.#columns(leaf.point);

@@ -29,7 +29,7 @@ function between(first: Polynomial, second: Polynomial): BigUint64Array {
 }
 
 function commit(word: BigUint64Array) {
-  return buildTree(plainBackend, plainBackend.hashLeaves(LEAF_HEADER.S, word, 1, undefined), 32);
+  return buildTree(plainBackend, plainBackend.hashLeaves(LEAF_HEADER.S, [word]), 32);
 }
 
 /** A verifier of single leaves: the symbol is the polynomial's and its leaf leads to the root. */

@@ -35,19 +35,22 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
 
   it('encodes rows', () => {
     for (const m of [1, 2, 5, 8]) {
-      same((target) => target.encodeRows(base(m, 3 * 2 ** m), base(9, 3 * 2 ** (m - 1)), 3, m, 2));
+      const rows = { messages: [1, 2, 3].map((k) => base(k, 2 ** m)), random: base(9, 3 * 2 ** (m - 1)) };
+      same((target) => target.encodeRows(rows, { m, logBlowup: 2 }));
+      same((target) => target.encodeRows(rows, { m, logBlowup: 3 }, 2, 4));
     }
   });
 
   it('hashes leaves, nodes and counters, draws elements and grinds', () => {
     for (const rows of [1, 20]) {
-      same((target) => target.hashLeaves(0x5301, base(rows, 300 * rows), rows, undefined));
-      same((target) => target.hashLeaves(0x5701, base(rows, 300 * rows), rows, bytes(3, 32 * 300)));
+      const symbols = Array.from({ length: rows }, (_, k) => base(k, 300));
+      same((target) => target.hashLeaves(0x5301, symbols));
+      same((target) => target.hashLeaves(0x5701, symbols, bytes(3, 32 * 300)));
     }
     for (const count of [1, 2, 3, 400]) {
       same((target) => target.hashNodes(bytes(4, 64 * count), 26));
       same((target) => target.hashNodes(bytes(5, 64 * count), 32));
-      same((target) => target.counterHashes(bytes(6, 50), count));
+      same((target) => target.counterHashes(bytes(6, 50), 5, count));
       same((target) => target.randomElements(bytes(6, 50), count));
     }
     for (const bits of [0, 5, 12, 16]) same((target) => target.grind(bytes(bits, 32), bits));
