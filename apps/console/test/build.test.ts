@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { buildReviewer } from './browser.js';
+import { plants } from './plants.js';
+import { sinks } from './sinks.js';
 
 const sha256 = (text: string, form: 'base64' | 'hex'): string => createHash('sha256').update(text).digest(form);
 const built = buildReviewer();
@@ -65,4 +67,13 @@ it('has no word in its sources that makes markup of text, keeps anything or asks
     /import (?!type)[^;]*'#libs\/wire/.test(readFileSync(join(folder, name), 'utf8')),
   );
   expect(imports).toEqual([]);
+});
+
+it('has in its sources what planted faults take the place of', () => {
+  const sources = ['apps/console/src', 'libs/review/src', 'attestation/src'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  const isThere = ({ file, from }: { readonly file: string; readonly from: string }): boolean =>
+    sources.some((name) => name.endsWith(file) && readFileSync(name, 'utf8').includes(from));
+  expect([...plants, ...sinks].filter((one) => !isThere(one)).map(({ name }) => name)).toEqual([]);
 });

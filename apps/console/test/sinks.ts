@@ -17,7 +17,7 @@ export const sinks: readonly Sink[] = [
   },
   {
     ...{ name: 'what was found where a check fails', shownBy: /^good, policy: \.id$/ },
-    ...{ file: `${page}/verdict.tsx`, from: "{plain(check.got) || 'nothing'}", to: html('check.got') },
+    ...{ file: `${page}/verdict.tsx`, from: "{saidBy(check, check.got) || 'nothing'}", to: html('check.got') },
   },
   {
     ...{ name: 'why a file is no bundle', shownBy: /^good, : name of a member$/ },
