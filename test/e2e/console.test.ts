@@ -8,6 +8,7 @@ import { hasBrowser } from '#test/browser';
 import { startConsoleSite, type ConsoleSite } from '#test/console-site';
 import { faultsOf, geometryOf } from '#test/page-faults';
 import { runCommand } from '#test/run-command';
+import { openSlowLine } from '#test/slow-stream';
 import {
   acquire,
   advanceTo,
@@ -49,7 +50,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await page.getByRole('heading', { name: /^Training/ }).waitFor();
     await progress(grant, 1);
     await progress(grant, 2);
-    await page.getByRole('img', { name: /Loss, .* from 1 at step 1 to 0.6667 at step 2/ }).waitFor();
+    await page.getByRole('img', { name: /Loss on the training data: from 1 at step 1 to 0.6667 at step 2/ }).waitFor();
     await evaluation(grant, 1);
     await evaluation(grant, 2);
     for (const said of ['Accuracy .* from 62.5 % .* to 75 %', 'Loss .* from 4 .* to 2', 'Sae .* from 1.5 .* to 3']) {
@@ -93,6 +94,53 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await taken.nth(1).waitFor();
     await page.reload();
     await taken.nth(1).waitFor();
+    await close();
+  });
+
+  it('tells the whole story over a slow line, past ends that were none, and leaves the stream at the last', async () => {
+    const { test } = site;
+    const nodeId = await register(test, 'slow');
+    const job = await submitFunded(test);
+    for (const detail of ['no power', 'no power again']) {
+      const grant = await acquire(test, nodeId);
+      await advanceTo(test, grant, 'running');
+      await test.send(pattern.leaseFail, { ...refOf(grant), code: 'HOST_SAYS', detail, retry: false });
+      if (detail === 'no power') await test.as('client').post(`/v1/jobs/${job.jobId}/retry`, {}).expect(200);
+    }
+    const line = await openSlowLine(test.plane.httpPort, 5000);
+    const { page, close } = await site.open(null);
+    await page.goto(`${line.url}/console`);
+    await page.fill('#key', keys.client);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('nav[aria-label=Pages]');
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.url().endsWith(`${job.jobId}/events`) && asked.push(request.url())));
+    await page.goto(`${line.url}/console/jobs/${job.jobId}`);
+    await page.getByText('It ended: failed (HOST_SAYS)').nth(1).waitFor({ timeout: 60_000 });
+    expect(await page.getByText('The training began').count()).toBe(2);
+    // A browser asks again three seconds after an end; the answer is empty, and then nobody asks any more.
+    await expect.poll(() => asked.length).toBe(2);
+    await page.waitForTimeout(8000);
+    expect(asked.length).toBe(2);
+    line.close();
+    await close();
+  });
+
+  it('asks again for a stream that was refused', async () => {
+    const { test } = site;
+    const job = await submitFunded(test);
+    const { page, goTo, close } = await site.open('client');
+    let refusals = 0;
+    await page.route(/\/events$/, async (route) => {
+      refusals += 1;
+      return refusals > 2 ? route.continue() : route.fulfill({ status: 503, body: '' });
+    });
+    await goTo('/jobs');
+    await page.getByRole('button', { name: 'Live: pause' }).waitFor();
+    expect(refusals).toBe(3);
+    refusals = 0;
+    await goTo(`/jobs/${job.jobId}`);
+    await page.getByText('It was submitted').waitFor();
     await close();
   });
 

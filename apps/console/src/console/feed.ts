@@ -4,6 +4,8 @@ import { ask } from './api.js';
 
 /** So often a page is asked anew at most, whatever comes. */
 const togetherMs = 300;
+/** After a refusal, as of a control plane that sheds what it is asked. */
+const againMs = 5000;
 
 /**
  * @param onChange  called soon after changes, once for those that came together
@@ -17,6 +19,7 @@ export function useFeed(isOn: boolean, onChange: () => void): boolean {
     if (!isOn) return undefined;
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
     const change = (): void => {
       timer ??= setTimeout(() => {
         timer = undefined;
@@ -35,7 +38,11 @@ export function useFeed(isOn: boolean, onChange: () => void): boolean {
       source.addEventListener('error', () => {
         setLive(false);
         // A browser tries again by itself, but for an answer that was no stream: then somebody asks whether it is signed in.
-        if (source?.readyState === EventSource.CLOSED) void ask('/v1/me').catch(() => undefined);
+        if (source?.readyState !== EventSource.CLOSED) return;
+        source = undefined;
+        clearTimeout(again);
+        again = setTimeout(open, againMs);
+        void ask('/v1/me').catch(() => undefined);
       });
     };
     const close = (): void => {
@@ -49,6 +56,7 @@ export function useFeed(isOn: boolean, onChange: () => void): boolean {
     return () => {
       document.removeEventListener('visibilitychange', look);
       clearTimeout(timer);
+      clearTimeout(again);
       close();
     };
   }, [isOn]);

@@ -37,15 +37,17 @@ const types = [
 const kept = { points: 50_000, moments: 2000 };
 /** So often the page is drawn anew, whatever comes. */
 const drawMs = 200;
+/** After a refusal, as of a control plane that sheds what it is asked. */
+const againMs = 5000;
 
 const noStory: Story = {
   ...{ progress: [], evaluations: [], checkpoints: [], proofs: new Set<number>(), moments: [], isLive: false },
 };
 
-/** An end may be followed by another attempt: the stream is left when nothing comes for so long. */
-const quietMs = 2000;
-
 /**
+ * The control plane ends the stream of a job at its end, and a browser asks again by itself. The stream is left when such a
+ * connection brought nothing more: however slowly events come, none is cut off by a clock.
+ *
  * @param isOver whether the job is at an end now; where it goes on, so does its story
  * @param onState called when the job's state changes
  */
@@ -56,8 +58,8 @@ export function useStory(jobId: string, isOver: boolean, onState: () => void): S
     if (!isOver && isLeft.current) setTurn((last) => last + 1);
   }, [isOver]);
   const [story, setStory] = useState<Story>(noStory);
-  const latest = useRef(onState);
-  latest.current = onState;
+  const latest = useRef({ isOver, onState });
+  latest.current = { isOver, onState };
   useEffect(() => {
     const draft: Draft = {
       progress: [],
@@ -68,7 +70,10 @@ export function useStory(jobId: string, isOver: boolean, onState: () => void): S
       isLive: true,
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let leaving: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    /** Of the connection that is open. */
+    let heard = 0;
+    let [isOpen, isAtEnd] = [false, false];
     isLeft.current = false;
     const draw = (): void => {
       timer ??= setTimeout(() => {
@@ -86,22 +91,31 @@ export function useStory(jobId: string, isOver: boolean, onState: () => void): S
     const take = (event: MessageEvent<string>): void => {
       const moment = momentOf(event);
       if (moment === null) return;
-      clearTimeout(leaving);
+      heard += 1;
       grow(draft, moment);
       draw();
       if (moment.type !== 'state' && moment.type !== 'escrow') return;
-      latest.current();
-      if (isEnd(String(moment.data['to']))) leaving = setTimeout(stop, quietMs);
+      if (moment.type === 'state') isAtEnd = isEnd(String(moment.data['to']));
+      latest.current.onState();
     };
     for (const type of types) source.addEventListener(type, take);
+    source.addEventListener('open', () => {
+      [isOpen, heard] = [true, 0];
+    });
     source.addEventListener('error', () => {
       // A browser tries again by itself, but for an answer that was no stream: then somebody asks whether it is signed in.
-      if (source.readyState === EventSource.CLOSED) void ask('/v1/me').catch(() => undefined);
+      if (source.readyState === EventSource.CLOSED) {
+        again ??= setTimeout(() => setTurn((last) => last + 1), againMs);
+        return void ask('/v1/me').catch(() => undefined);
+      }
+      const isEmpty = isOpen && heard === 0;
+      isOpen = false;
+      if (isEmpty && isAtEnd && latest.current.isOver) stop();
     });
     return () => {
       source.close();
       clearTimeout(timer);
-      clearTimeout(leaving);
+      clearTimeout(again);
     };
   }, [jobId, turn]);
   return story;
