@@ -69,15 +69,13 @@ function Loaded({ job, me, reload }: LoadedProps) {
       </Head>
       <Refusal job={job} />
       <div class="columns">
-        <div>
-          <Training job={job} story={story} segments={escrow.data?.segments} />
-          <Moments moments={story.moments} isLive={story.isLive} />
-        </div>
-        <div>
+        <Training job={job} story={story} segments={escrow.data?.segments} />
+        <div class="beside">
           <Evidence job={job} me={me} />
           <About job={job} />
           <Money escrow={escrow.data} transaction={job.settlementTransaction} />
         </div>
+        <Moments moments={story.moments} isLive={story.isLive} />
       </div>
     </>
   );

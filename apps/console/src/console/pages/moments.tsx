@@ -7,7 +7,8 @@ import type { Moment } from '../live.js';
 const shownMax = 40;
 
 export function Moments({ moments, isLive }: { readonly moments: readonly Moment[]; readonly isLive: boolean }) {
-  const shown = moments.slice(-shownMax).toReversed();
+  const all = together(moments);
+  const shown = all.slice(-shownMax).toReversed();
   return (
     <section aria-labelledby="happened">
       <h2 id="happened">What happened</h2>
@@ -15,21 +16,47 @@ export function Moments({ moments, isLive }: { readonly moments: readonly Moment
         <p class="note">{isLive ? 'Waiting for the first event.' : 'Nothing yet.'}</p>
       ) : (
         <ol class="moments">
-          {shown.map((moment) => (
-            <li key={moment.id}>
-              <time dateTime={moment.at}>{utcOf(moment.at)}</time>
-              <span class="what">{plain(sentence(moment))}</span>
+          {shown.map((line) => (
+            <li key={line.moment.id}>
+              <time dateTime={line.moment.at}>{utcOf(line.moment.at)}</time>
+              <span class="what">{plain(sentence(line.moment) + beforeIt(line))}</span>
             </li>
           ))}
         </ol>
       )}
-      {moments.length > shownMax && (
+      {all.length > shownMax && (
         <p class="note">
-          The newest {shownMax} of {grouped(moments.length)}; the command line prints them all.
+          The newest {shownMax} of {grouped(all.length)}; the command line prints them all.
         </p>
       )}
     </section>
   );
+}
+
+interface Line {
+  readonly moment: Moment;
+  /** Checkpoints that came right before this one, and the step of the first of them. */
+  readonly before: number;
+  readonly from: number;
+}
+
+/** A long job has one checkpoint after the other: those in a row are one line, with the newest. */
+function together(moments: readonly Moment[]): readonly Line[] {
+  const lines: Line[] = [];
+  for (const moment of moments) {
+    const last = lines.at(-1);
+    if (moment.type === 'checkpoint' && last?.moment.type === 'checkpoint') {
+      lines[lines.length - 1] = { moment, before: last.before + 1, from: last.from };
+    } else lines.push({ moment, before: 0, from: Number(moment.data['step']) });
+  }
+  return lines;
+}
+
+function beforeIt({ before, from }: Line): string {
+  if (before === 0) return '';
+  return before === 1
+    ? `; one before it, after step ${grouped(from)}`
+    : `; ${grouped(before)} before it, from step ${grouped(from)} on`;
 }
 
 function sentence({ type, data }: Moment): string {

@@ -1,9 +1,10 @@
 /** How far the training is, and what the node reports of it. */
 import { metricKinds } from '#attestation/records';
-import { grouped, plain } from '../../reviewer/text.js';
+import { duration, grouped, plain } from '../../reviewer/text.js';
 import { Curve } from '../../ui/curve.js';
 import { isAtWork, isEnd } from '../job-state.js';
 import type { Evaluation, Story } from '../live.js';
+import { secondsLeft, segmentSteps } from '../pace.js';
 import type { Job, Progress } from '../types.js';
 import { words } from '../words.js';
 
@@ -29,7 +30,7 @@ export function Training({ job, story, segments }: Props) {
     <section aria-labelledby="training">
       <h2 id="training">Training {story.isLive && isAtWork(job.state) && <span class="tag live">live</span>}</h2>
       <progress max={job.steps} value={step} aria-label="progress" />
-      <p class="said-step">{sentence(job, step, last)}</p>
+      <p class="said-step">{sentence(job, step, last, secondsLeft(story, job.steps))}</p>
       {segments !== undefined && <Segments job={job} story={story} segments={segments} />}
       {loss.length > 1 && <Figure title={words.loss} points={loss} unit="" />}
       {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit=" %" />}
@@ -46,10 +47,15 @@ function curveWords({ state }: Job, isCurve: boolean): string {
   return isEnd(state) && state !== 'settled' ? words.noFigures : words.noCurve;
 }
 
-function sentence(job: Job, step: number, last: Progress | null): string {
+function sentence(job: Job, step: number, last: Progress | null, left: number | null): string {
   const of = `Step ${grouped(step)} of ${grouped(job.steps)}`;
-  if (!isAtWork(job.state) || last === null || last.samplesPerSecond === null) return `${of}.`;
-  return `${of}, ${grouped(Math.round(last.samplesPerSecond))} rows a second.`;
+  if (!isAtWork(job.state)) return `${of}.`;
+  const speed = last?.samplesPerSecond ?? null;
+  const said = [
+    ...(speed === null ? [] : [`${grouped(Math.round(speed))} rows a second`]),
+    ...(left === null || step >= job.steps ? [] : [`about ${duration(Math.max(1, Math.round(left)))} left`]),
+  ];
+  return `${[of, ...said].join(', ')}.`;
 }
 
 interface FigureProps {
@@ -119,11 +125,13 @@ interface SegmentsProps {
 
 /** A box for each segment: signed, proved, both, at work or to do. */
 function Segments({ job, story, segments }: SegmentsProps) {
-  const steps = Math.ceil(job.steps / segments);
+  // Whole segments count right by the least that a segment can be, until the first checkpoint tells its length.
+  const least = Math.ceil(job.steps / segments);
+  const each = segmentSteps(job.steps, segments, story.checkpoints);
   const hasReceipts = job.assurance === 'tee' || job.assurance === 'tee+zk';
   const isWhole = job.state === 'settled' || job.state === 'delivered';
   // A segment counts when its checkpoint is kept: what is at work is neither signed nor safe.
-  const done = isWhole ? segments : Math.min(segments, Math.floor((story.checkpoints.at(-1) ?? 0) / steps));
+  const done = isWhole ? segments : Math.min(segments, Math.floor((story.checkpoints.at(-1) ?? 0) / (each ?? least)));
   const proved = story.proofs.size;
   const said = [
     `${grouped(done)} of ${grouped(segments)} segments ${hasReceipts ? 'trained and signed' : 'trained'}`,
@@ -132,7 +140,9 @@ function Segments({ job, story, segments }: SegmentsProps) {
   return (
     <div class="segments">
       <p>
-        {said.join(', ')}; each is {grouped(steps)} {steps === 1 ? 'step' : 'steps'}.
+        {said.join(', ')}
+        {each === null ? '' : `; each is ${grouped(each)} ${each === 1 ? 'step' : 'steps'}`}
+        {each !== null && job.steps % each > 0 ? `, the last ${grouped(job.steps % each)}` : ''}.
       </p>
       {segments <= boxesMax && (
         <ol class="boxes" aria-hidden="true">
