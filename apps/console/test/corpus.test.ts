@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { CodedError } from '#attestation/base';
 import { headingOf, meanings, reasonsOf, reviewBundle, statusOrder, type Check } from '#libs/review';
 import { compared, fallen, simplyHolds, sorted } from '../src/reviewer/compare.js';
-import { chainOf, linkIds, linkOf, type Link } from '../src/reviewer/links.js';
+import { chainOf, linkIds, linkOf, standingOf, type Link, type Standing } from '../src/reviewer/links.js';
 import { bringsBundle, bytesOfText, sortOut } from '../src/reviewer/open.js';
 import { duration, plain, utc } from '../src/reviewer/text.js';
 import { corpus, type Sample } from './corpus.js';
@@ -15,6 +15,17 @@ let samples: readonly Sample[];
 beforeAll(async () => {
   samples = await corpus();
 });
+
+/** Of what segments and measurements hang on. */
+const standings: Readonly<Record<string, Standing>> = {
+  good: 'holds',
+  proved: 'holds',
+  'seal-altered': 'holds',
+  'revocation-demanded': 'open',
+  'start-not-given': 'open',
+  'receipt-altered': 'broken',
+  'measurement-altered': 'broken',
+};
 
 describe('the chain', () => {
   it('has a row for every check that an appraisal can bring, samples of vectors aside', () => {
@@ -41,6 +52,9 @@ describe('the chain', () => {
         sample.name,
       ).toBe(verdict.checks.length);
       expectHonest(chain);
+      if (standings[sample.name] !== undefined) {
+        expect([sample.name, standingOf(chain)]).toEqual([sample.name, standings[sample.name]]);
+      }
       if (sample.heading === 'do-not-rely') {
         expect(['forged', 'refused'], sample.name).toContain(reasonsOf(verdict.checks)[0]!.status);
       }

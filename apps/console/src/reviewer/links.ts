@@ -115,6 +115,16 @@ export function chainOf(checks: readonly Check[], simulated: boolean, isProvedAl
   });
 }
 
+/** Of receipts and proofs, by themselves and by what they hang on: nothing is green that hangs on what is not decided. */
+export type Standing = 'holds' | 'open' | 'broken';
+
+export function standingOf(links: readonly Link[]): Standing {
+  const receipts = links.findIndex(({ id }) => id === 'receipts');
+  const states = links.slice(0, receipts + 1).map(({ state }) => state);
+  if (states.some((state) => state === 'broken' || state === 'unsupported')) return 'broken';
+  return states.includes('unknown') ? 'open' : 'holds';
+}
+
 function ownState(id: ShownLink, checks: readonly Check[], simulated: boolean): LinkState {
   const gravest = statusOrder.find((status) => checks.some((check) => check.status === status));
   if (gravest === undefined) return 'absent';

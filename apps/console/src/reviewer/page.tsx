@@ -15,7 +15,7 @@ import { Chain } from './chain.js';
 import { Checks } from './checks.js';
 import { keyOf } from './compare.js';
 import { askedAt, judge, reviewOf, shownFault, type Judgement } from './judge.js';
-import { chainOf } from './links.js';
+import { chainOf, standingOf } from './links.js';
 import { bringsBundle, sortOut, type NamedFile, type Opened } from './open.js';
 import { scriptSha256 } from './own-script.js';
 import { Payment } from './payment.js';
@@ -200,14 +200,13 @@ function arranged({ bundle, was, today }: Judgement) {
   return {
     ...{ links, facts: factsOf(was), sha256: sha256Hex(bundle.bytes), parts: partsOfBundle(was.bundle) },
     withToday: chainOf([...was.checks, ...onlyToday], was.simulated, isProvedAlone),
-    /** Whether the receipts hold, by themselves and by what they hang on. */
-    holds: links.some(({ id, state }) => id === 'receipts' && /^(holds|remark)$/.test(state)),
+    standing: standingOf(links),
   };
 }
 
 function Judged({ judgement, opened, shown, onTime, children }: JudgedProps) {
   const { was, today, at } = judgement;
-  const { facts, sha256, links, withToday, parts, holds } = useMemo(() => arranged(judgement), [judgement]);
+  const { facts, sha256, links, withToday, parts, standing } = useMemo(() => arranged(judgement), [judgement]);
   const [place, setPlace] = useState<Place>(() => measurementOf(parts));
   const goTo = (chosen: Place): void => {
     setPlace(chosen);
@@ -221,8 +220,8 @@ function Judged({ judgement, opened, shown, onTime, children }: JudgedProps) {
       {shown.reportFault !== undefined && <FaultLine fault={shown.reportFault} />}
       {children}
       <Chain links={links} verdict={was} today={today} />
-      <Timeline verdict={was} log={today.log ?? was.log} facts={facts} at={at} holds={holds} />
-      <Quality verdict={was} loss={opened.curve} progress={facts.progress} holds={holds} />
+      <Timeline verdict={was} log={today.log ?? was.log} facts={facts} at={at} standing={standing} />
+      <Quality verdict={was} loss={opened.curve} progress={facts.progress} standing={standing} />
       <Payment facts={facts} />
       <Checks judgement={judgement} links={withToday} onTime={onTime} onPlace={goTo} />
       <section aria-labelledby="open">

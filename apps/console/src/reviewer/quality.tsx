@@ -1,19 +1,20 @@
 /** What was measured and signed, and what a node merely reported. */
 import type { BundleFacts, BundleVerdict } from '#libs/review';
 import { Curve } from '../ui/curve.js';
+import type { Standing } from './links.js';
 import type { LossCurve } from './open.js';
 import { grouped, plain } from './text.js';
-import { words } from './words.js';
+import { qualityWords, standingWords, words } from './words.js';
 
 interface Props {
   readonly verdict: BundleVerdict;
   readonly loss: LossCurve | undefined;
   readonly progress: BundleFacts['progress'];
-  /** Whether what the measurements hang on holds. */
-  readonly holds: boolean;
+  /** Of what the measurements hang on. */
+  readonly standing: Standing;
 }
 
-export function Quality({ verdict, loss, progress, holds }: Props) {
+export function Quality({ verdict, loss, progress, standing }: Props) {
   const { evaluations } = verdict;
   return (
     <section aria-labelledby="quality">
@@ -21,7 +22,7 @@ export function Quality({ verdict, loss, progress, holds }: Props) {
       {evaluations === null ? (
         <p class="note">{progress === 'none' ? words.noProgress : words.noCurve}</p>
       ) : (
-        <Attested evaluations={evaluations} holds={holds} />
+        <Attested evaluations={evaluations} standing={standing} />
       )}
       {loss !== undefined && <Reported loss={loss} />}
     </section>
@@ -30,17 +31,16 @@ export function Quality({ verdict, loss, progress, holds }: Props) {
 
 interface AttestedProps {
   readonly evaluations: NonNullable<BundleVerdict['evaluations']>;
-  readonly holds: boolean;
+  readonly standing: Standing;
 }
 
-function Attested({ evaluations, holds }: AttestedProps) {
+function Attested({ evaluations, standing }: AttestedProps) {
   const { curve, records, deliveredStep, reason } = evaluations;
   const names = curve[0]?.metrics.map(({ metric }) => metric) ?? [];
   return (
     <>
       <p class="note">
-        {holds ? words.qualityText : words.qualityBroken} {grouped(records)} rows; the state after step{' '}
-        {grouped(deliveredStep)} was delivered
+        {qualityWords[standing]} {grouped(records)} rows; the state after step {grouped(deliveredStep)} was delivered
         {reason === 'stopped' ? ', and the announced rule ended the training there' : ''}.
       </p>
       {names.map((name, index) => {
@@ -49,7 +49,7 @@ function Attested({ evaluations, holds }: AttestedProps) {
           <figure key={name}>
             <figcaption>
               <strong>{plain(name)}</strong>{' '}
-              <span class={holds ? 'tag' : 'tag reported'}>{holds ? 'attested' : 'not accepted'}</span>
+              <span class={standing === 'holds' ? 'tag' : 'tag reported'}>{standingWords[standing]}</span>
             </figcaption>
             <Curve
               points={points}

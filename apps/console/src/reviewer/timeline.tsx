@@ -1,7 +1,8 @@
 /** What happened when, as far as somebody signed for the time; and by whom each segment is vouched for. */
 import type { BundleFacts, BundleVerdict } from '#libs/review';
 import { duration, grouped, plain, utc } from './text.js';
-import { loggedWords, words } from './words.js';
+import type { Standing } from './links.js';
+import { loggedWords, standingWords, words } from './words.js';
 
 const stripesMax = 48;
 
@@ -10,12 +11,12 @@ interface Props {
   readonly facts: BundleFacts;
   readonly log: BundleVerdict['log'];
   readonly at: number;
-  /** Whether the link of the chain that these segments are holds, by itself and by what it hangs on. */
-  readonly holds: boolean;
+  readonly standing: Standing;
 }
 
-export function Timeline({ verdict, facts, log, at, holds }: Props) {
-  const { leases } = facts;
+export function Timeline({ verdict, facts, log, at, standing }: Props) {
+  const { leases, workers } = facts;
+  const unit = workers > 1 ? 'round' : 'segment';
   const runs = runsOf(verdict.segments);
   const moments = momentsOf(leases, log, at);
   return (
@@ -32,11 +33,11 @@ export function Timeline({ verdict, facts, log, at, holds }: Props) {
           ))}
         </ol>
       )}
-      <ol class="strip" aria-label="segments, and by whom each is vouched for">
+      <ol class="strip" aria-label={`${unit}s, and by whom each is vouched for`}>
         {runs.slice(0, stripesMax).map(({ from, to, by, steps }) => (
-          <li key={from} class={holds && by !== 'neither' ? 'holds' : 'open'}>
-            <span class="name">{from === to ? `segment ${from}` : `segments ${from} to ${to}`}</span>
-            <span class="word">{holds ? by : `${by}, not accepted`}</span>
+          <li key={from} class={standing === 'holds' && by !== 'neither' ? 'holds' : 'open'}>
+            <span class="name">{from === to ? `${unit} ${from}` : `${unit}s ${from} to ${to}`}</span>
+            <span class="word">{standing === 'holds' ? by : `${by}, ${standingWords[standing]}`}</span>
             <span class="count">{grouped(steps)} steps</span>
           </li>
         ))}

@@ -1,6 +1,6 @@
 /** Every sentence of the page, so that another language is another file. Verdicts and checks bring their own. */
 import type { BundleFacts, Check, HeadingId, MaterialKind } from '#libs/review';
-import type { LinkState, ShownLink } from './links.js';
+import type { LinkState, ShownLink, Standing } from './links.js';
 
 export const linkWords: Readonly<Record<ShownLink, { readonly name: string; readonly about: string }>> = {
   root: { name: 'Vendor root', about: 'The maker of the processor vouches for the chip.' },
@@ -118,8 +118,6 @@ export const words = {
   checks: 'Checks',
   bytes: 'Evidence, byte by byte',
   quality: 'Quality',
-  qualityBroken: 'What these figures hang on does not hold: do not rely on them.',
-  qualityText: 'Signed by the machine that trained, over the agreed test data.',
   loss: 'Loss, as the node reported it',
   lossText: 'Reported, not proved: from the file of events that you dropped.',
   noCurve:
@@ -136,3 +134,15 @@ export const words = {
     'Each value says whether it is proved, attested or declared. Their subject is the commitment to the weights: for exported files, what a provider declares, and a model signature use veritrain report make.',
   tooLong: 'This file is longer than 16 MiB, the most that a bundle may have.',
 } as const;
+
+export const standingWords: Readonly<Record<Standing, string>> = {
+  holds: 'attested',
+  open: 'not decided',
+  broken: 'not accepted',
+};
+
+export const qualityWords: Readonly<Record<Standing, string>> = {
+  holds: 'Signed by the machine that trained, over the agreed test data.',
+  open: 'What these figures hang on is not decided: do not rely on them before it is.',
+  broken: 'What these figures hang on does not hold: do not rely on them.',
+};
