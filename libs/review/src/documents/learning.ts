@@ -42,7 +42,7 @@ export function headOf(text: string): Head {
     layers: ops.join(', '),
     loss: wordOf(loss),
     input: `${'tokens' in input ? 'tokens' : input.dtype} [${input.shape.join(', ')}]`,
-    output: `labels [${labelShape.join(', ')}]`,
+    output: labelShape.length === 0 ? 'one label' : `labels [${labelShape.join(', ')}]`,
     optimizer: wordOf(optimizer),
     precision: 'exact fixed-point integers, fxt/2',
   };

@@ -50,7 +50,8 @@ function None() {
         label="seal your data"
         text={[
           'npx veritrain dataset seal --manifest model/manifest.json \\',
-          '  --data data.csv --out sealed --key .veritrain/up/data-keys/data.json',
+          '  --data data.csv --out sealed \\',
+          '  --key .veritrain/up/data-keys/data.json',
         ].join('\n')}
       />
     </>
