@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
     }
     expect(complaints).toEqual([]);
     await close();
-  });
+  }, 400_000);
 
   it('has no fault where nobody is signed in', async () => {
     const { page, close } = await site.open(null);

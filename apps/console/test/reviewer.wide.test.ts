@@ -21,7 +21,7 @@ describe.skipIf(!hasBrowser)('every file of the corpus', () => {
     built = buildReviewer();
     [samples, costly] = [await corpus(), await costlyCorpus()];
     browser = await openBrowser();
-  }, 300_000);
+  }, 900_000);
   afterAll(async () => {
     await browser?.close();
   });
