@@ -86,17 +86,21 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
   });
   afterAll(async () => site?.stop());
 
-  it.each(roles)('has no fault for %s in any look, fits, and is kept as a picture', async (who) => {
-    const { page, complaints, goTo, close } = await site.open(who);
-    for (const [place, path] of pages[who]!) {
-      await goTo(path);
-      await settled(page);
-      await expectLooks(page, `${who}-${place}`);
-      expect([place, await markupOf(page)]).toEqual([place, []]);
-    }
-    expect(complaints).toEqual([]);
-    await close();
-  }, 400_000);
+  it.each(roles)(
+    'has no fault for %s in any look, fits, and is kept as a picture',
+    async (who) => {
+      const { page, complaints, goTo, close } = await site.open(who);
+      for (const [place, path] of pages[who]!) {
+        await goTo(path);
+        await settled(page);
+        await expectLooks(page, `${who}-${place}`);
+        expect([place, await markupOf(page)]).toEqual([place, []]);
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    },
+    400_000,
+  );
 
   it('has no fault where nobody is signed in', async () => {
     const { page, close } = await site.open(null);

@@ -20,6 +20,7 @@ import { download } from '../ui/download.js';
 import { frozenPage } from './frozen.js';
 import { shownFault, type Judgement } from './judge.js';
 import { scriptSha256 } from './own-script.js';
+import { WithCode } from '../ui/with-code.js';
 import { plain } from './text.js';
 import { words } from './words.js';
 
@@ -138,7 +139,9 @@ function Documents({ judgement: { bundle, was }, onFault }: DocumentsProps) {
           </button>
         ))}
       </div>
-      <p class="note no-print">{words.documentsText}</p>
+      <p class="note no-print">
+        <WithCode text={words.documentsText} />
+      </p>
     </>
   );
 }

@@ -131,7 +131,7 @@ export const words = {
   report: 'Keep this verdict',
   documents: 'Documents made of it',
   documentsText:
-    'Each value says whether it is proved, attested or declared. Their subject is the commitment to the weights: for exported files, what a provider declares, and a model signature use veritrain report make.',
+    'Each value says whether it is proved, attested or declared. Their subject is the commitment to the weights: for exported files, what a provider declares, and a model signature use `veritrain report make`.',
   tooLong: 'This file is longer than 16 MiB, the most that a bundle may have.',
 } as const;
 
