@@ -7,7 +7,7 @@ import { give, openTab } from './browser.js';
 import type { Sample } from './corpus.js';
 
 /** Pictures for people to look at. */
-const pictures = 'dist/test-pictures';
+const pictures = 'dist/screenshots';
 
 type Look = readonly [colorScheme: 'light' | 'dark', width: number];
 
