@@ -11,7 +11,10 @@ import {
   type Manifest,
 } from '#libs/step';
 import { createEngine } from '../commit/kernels/index.js';
+import { dataDigestOf, weightsDigestOf } from '../commit/commitment.js';
 import type { Profile } from '../commit/params.js';
+import { derivePlanUnchecked } from '../relation/plan.js';
+import { codeOfProof } from '../testing/lies.js';
 import { testManifest, testProfile, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { MaskedProtocol } from '../verifier/masked-protocol.js';
@@ -82,5 +85,56 @@ describe('proofs of several segments', () => {
       ).weights;
     }
     expect(toHex(stateDigest(manifest, result.after.weights))).toBe(toHex(stateDigest(manifest, weights)));
+  });
+});
+
+describe('a proof of several segments', () => {
+  it('is the same by bigints and by kernels', () => {
+    const choice: SegmentChoice = {
+      profile: unit(4, { m: 9, k1: 3, queries0: 3, oodPoints: 2, inputsFirst: true }),
+      manifest: testManifest({ superblock: 2, steps: 8 }),
+      superblocks: 2,
+    };
+    const [fast, slow] = [backend, plainBackend].map((own) => {
+      const { plan, input } = testSegment(own, choice);
+      return toHex(proveSegment(own, plan, input).proof);
+    });
+    expect(slow).toBe(fast);
+  });
+
+  it('is bound to every member of its statement', () => {
+    const choice = { profile: unit(8), manifest: testManifest({ superblock: 2, steps: 32 }), index: 1 } as const;
+    const { plan, input } = testSegment(backend, choice);
+    const { proof, statement } = proveSegment(backend, plan, input);
+    const codes = [
+      statement,
+      { ...statement, index: 2 },
+      { ...statement, index: 4 },
+      { ...statement, recordCount: statement.recordCount - 4 },
+      { ...statement, recordCount: statement.recordCount + 8 },
+      { ...statement, dataPath: [statement.datasetRoot] },
+      { ...statement, outerDigest: statement.datasetRoot },
+      { ...statement, before: statement.after },
+    ].map((stated) => codeOfProof(plan, stated, proof));
+    expect(codes).toEqual([
+      'accepted',
+      'STEP_POW',
+      'STEP_STATEMENT',
+      'STEP_POW',
+      'STEP_STATEMENT',
+      'MERKLE_PATH',
+      'STEP_POW',
+      'STEP_POW',
+    ]);
+  });
+
+  it('has a plan and a data commitment of its own', () => {
+    const plans = [1, 2, 4, 8].map((unitSteps) =>
+      derivePlanUnchecked(testManifest({ superblock: 2 }), unit(unitSteps), 'separate'),
+    );
+    const commitment = { root: new Uint8Array(32), ood: new Uint8Array(32) };
+    expect(new Set(plans.map(({ digest }) => toHex(digest))).size).toBe(3);
+    expect(new Set(plans.map((plan) => toHex(dataDigestOf(commitment, plan)))).size).toBe(3);
+    expect(new Set(plans.map((plan) => toHex(weightsDigestOf(commitment, plan)))).size).toBe(1);
   });
 });

@@ -66,9 +66,7 @@ export function testExamples(manifest: Manifest, superblock: number): Examples {
   return { count, features, labels };
 }
 
-const superblocks = 3;
-
-function wholeSet(manifest: Manifest): Examples {
+function wholeSet(manifest: Manifest, superblocks: number): Examples {
   const parts = Array.from({ length: superblocks }, (_, k) => testExamples(manifest, k));
   return {
     count: parts.reduce((sum, { count }) => sum + count, 0),
@@ -91,19 +89,22 @@ export interface SegmentChoice {
   readonly weights?: Weights;
   readonly secret?: string;
   readonly job?: string;
+  /** Of the data set, 3 where absent. */
+  readonly superblocks?: number;
 }
 
-/** A segment of a small job whose data set has three superblocks. */
+/** A segment of a small job. */
 export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestSegment {
   const manifest = choice.manifest ?? testManifest();
   const profile = choice.profile ?? testProfile;
   const variant = choice.variant ?? 'joint';
   const index = choice.index ?? 0;
+  const superblocks = choice.superblocks ?? 3;
   const plan = derivePlanUnchecked(manifest, profile, variant);
   const recordCount = superblocks * manifest.superblock * manifest.batch;
   const isWhole = plan.shape.segmentVars > 0;
   const parts = isWhole
-    ? [wholeSet(manifest)]
+    ? [wholeSet(manifest, superblocks)]
     : Array.from({ length: superblocks }, (_, k) => testExamples(manifest, k));
   const data = parts.map((examples, k) => commitData(backend, plan, examples, seedOf(`data ${k}`)).commitment);
   const digests = data.map((commitment) => dataDigestOf(commitment, plan));

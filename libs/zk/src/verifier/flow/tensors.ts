@@ -2,10 +2,11 @@
 import * as F from '../../commit/field/extension.js';
 import type { Ext } from '../../commit/field/extension.js';
 import type { Point } from '../../commit/field/multilinear.js';
-import { bitPoint, eqTable, suffix } from '../../commit/field/multilinear.js';
+import { bitPoint, suffix } from '../../commit/field/multilinear.js';
 import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
 import type { Axis, LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
+import { batchAxis } from './superblocks.js';
 
 /** A_l[step, unit, sample]; A_0 is the data. */
 export function activation(protocol: MaskedProtocol, layer: number, step: Axis, unit: Axis, sample: Axis): LinearForm {
@@ -13,20 +14,6 @@ export function activation(protocol: MaskedProtocol, layer: number, step: Axis, 
   const batch = batchAxis(protocol, step);
   const { inputsFirst } = protocol.plan.shape;
   return inputsFirst ? protocol.cell('D', 'X', unit, batch, sample) : protocol.cell('D', 'X', batch, unit, sample);
-}
-
-/** Weights of the batches of the committed data that the steps read; where a proof covers one segment they are its steps. */
-export function batchAxis({ plan, superblocks }: Pick<MaskedProtocol, 'plan' | 'superblocks'>, step: Axis): Axis {
-  const { segmentVars, stepVars } = plan.shape;
-  if (segmentVars === 0) return step;
-  const ofSteps = 'point' in step ? eqTable(step.point) : step.weights;
-  const length = 2 ** (stepVars - segmentVars);
-  const weights = new Array<Ext>(ofSteps.length).fill(F.ZERO);
-  ofSteps.forEach((weight, s) => {
-    const batch = superblocks[Math.floor(s / length)]! * length + (s % length);
-    weights[batch] = F.add(weights[batch]!, weight);
-  });
-  return { weights };
 }
 
 /** G_l[step, unit, sample]. */

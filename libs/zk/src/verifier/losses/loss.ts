@@ -4,7 +4,8 @@ import type { Ext } from '../../commit/field/extension.js';
 import type { Point } from '../../commit/field/multilinear.js';
 import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
 import type { LookupKind } from '../../relation/kinds.js';
-import { batchAxis, classPoint, rowPoint } from '../flow/tensors.js';
+import { batchAxis } from '../flow/superblocks.js';
+import { classPoint, rowPoint } from '../flow/tensors.js';
 import type { LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 
