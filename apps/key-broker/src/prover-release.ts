@@ -117,7 +117,7 @@ function admit(journal: Journal, spec: JobSpec, jobId: Uint8Array, terms: Terms)
   if (spec.scheme === 'fxt-groth16/1') return noOpenings;
   const { profile } = planOfJob(spec, manifest);
   const context = openingContext(terms);
-  const job = openingsOfJob({ jobId, context }, manifest, spec.dataset.records);
+  const job = openingsOfJob({ jobId, context }, manifest, spec.dataset.records, profile);
   admitJob(openingsSoFar(journal, spec.dataset.id), job, profile);
   const { perSuperblock, perBorder } = job;
   return { perSuperblock, perBorder, context: to0x(context) };

@@ -134,7 +134,11 @@ function checkProving({ scheme, proving, groth16, records, batch, superblock }: 
   const all = records / (batch * superblock);
   const superblocks = scheme === 'fxt-zk/1' ? all : null;
   const found = proving === null ? null : proving.commitments.length;
-  if (found !== superblocks) throw inconsistent(`${superblocks} commitments in scheme ${scheme}`, `${found}`);
+  // Under a profile whose proofs cover several segments one commitment holds the whole set.
+  const isWhole = superblocks !== null && found === 1;
+  if (found !== superblocks && !isWhole) {
+    throw inconsistent(`${superblocks} commitments in scheme ${scheme}, or one`, `${found}`);
+  }
   if (groth16 === undefined || groth16.commitments.length === all) return;
   throw inconsistent(`${all} commitments in scheme fxt-groth16/1`, `${groth16.commitments.length}`);
 }

@@ -8,8 +8,8 @@ import { admitJob, openingContext, openingsOfJob, type JobOpenings } from './ope
 const records = 60_000;
 const fast16 = profiles.get('fast16')!;
 
-function mnist(epochs: number, superblock = 16): Manifest {
-  const steps = epochs * Math.floor(Math.floor(records / 64) / superblock) * superblock;
+function mnist(epochs: number, superblock = 16, of = records): Manifest {
+  const steps = epochs * Math.floor(Math.floor(of / 64) / superblock) * superblock;
   return profileManifest('fx1', {
     dims: [784, 64, 10],
     batch: 64,
@@ -23,21 +23,23 @@ function mnist(epochs: number, superblock = 16): Manifest {
 const digest = (id: number): Uint8Array => Uint8Array.from({ length: 32 }, (_, at) => (at % 2 ? id >> 8 : id));
 const named = (id: number, context = id) => ({ jobId: digest(id), context: digest(context) });
 const job = (id: number, epochs: number, context = id): JobOpenings =>
-  openingsOfJob(named(id, context), mnist(epochs), records);
+  openingsOfJob(named(id, context), mnist(epochs), records, fast16);
 
 describe('openings of a job', () => {
   it('opens a superblock once per epoch, begun ones included, and a border twice', () => {
     expect(job(1, 10)).toMatchObject({ perSuperblock: 10, perBorder: 2 });
     const more = { ...mnist(3), steps: mnist(3).steps + 1 };
-    expect(openingsOfJob(named(0), more, records).perSuperblock).toBe(4);
-    expect(openingsOfJob(named(0), mnist(3), records, 2)).toMatchObject({ perSuperblock: 6, perBorder: 4 });
+    expect(openingsOfJob(named(0), more, records, fast16).perSuperblock).toBe(4);
+    expect(openingsOfJob(named(0), mnist(3), records, fast16, 2)).toMatchObject({ perSuperblock: 6, perBorder: 4 });
   });
 
   it.each([...profiles.values()].map((profile) => [profile.name, profile] as const))(
     'ten epochs stay inside the budget of %s',
     (_name, profile) => {
       for (const superblock of [1, 16, 64]) {
-        const ten = openingsOfJob(named(0), mnist(10, superblock), records);
+        const { unitSteps = 1 } = profile;
+        const held = unitSteps > superblock ? Math.min(records, 64 * unitSteps) : records;
+        const ten = openingsOfJob(named(0), mnist(10, superblock, held), held, profile);
         expect(admitJob([], ten, profile)).toEqual([ten]);
       }
     },
@@ -45,6 +47,13 @@ describe('openings of a job', () => {
 });
 
 describe('jobs on one data set', () => {
+  it('open a commitment to the whole set once per proof', () => {
+    const unit64 = profiles.get('unit64')!;
+    const small = mnist(10, 16, 64 * 48);
+    expect(openingsOfJob(named(0), small, 64 * 48, unit64).perSuperblock).toBe(Math.ceil(480 / 64));
+    expect(openingsOfJob(named(0), mnist(10, 64), records, unit64).perSuperblock).toBe(10);
+  });
+
   it('share the openings of its superblocks', () => {
     const admitted = admitJob([], job(1, 6), fast16);
     const both = admitJob(admitted, job(2, openingBudget(fast16) - 6), fast16);
@@ -61,7 +70,7 @@ describe('jobs on one data set', () => {
 
   it('are refused one opening beyond, of a border too', () => {
     expect(() => admitJob([], job(1, openingBudget(fast16) + 1), fast16)).toThrow('OPENING_BUDGET');
-    const often = openingsOfJob(named(0), mnist(1), records, Math.floor(openingBudget(fast16) / 2) + 1);
+    const often = openingsOfJob(named(0), mnist(1), records, fast16, Math.floor(openingBudget(fast16) / 2) + 1);
     expect(() => admitJob([], { ...often, perSuperblock: 1 }, fast16)).toThrow('border');
   });
 });

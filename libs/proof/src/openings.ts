@@ -14,7 +14,10 @@ export interface JobOpenings {
   readonly jobId: Uint8Array;
   /** Of `openingContext`; null where nobody wrote down under which terms. */
   readonly context: Uint8Array | null;
-  /** Of every superblock of the data set: once per epoch. The seeds are those of the data set, shared by its jobs. */
+  /**
+   * Of every commitment to records of the data set: to a superblock once per epoch, to the whole set once per proof. The
+   * seeds are those of the data set, shared by its jobs.
+   */
   readonly perSuperblock: number;
   /** Of every border between segments: as output of one proof and as input of the next. The seeds are the job's own. */
   readonly perBorder: number;
@@ -30,6 +33,7 @@ export function openingContext(terms: Terms): Uint8Array {
 
 /**
  * @param context          of `openingContext`
+ * @param profile          its `unitSteps` tell whether one commitment holds the whole set
  * @param proofsPerSegment 1, or more where others are to prove segments again with secrets of their own
  * @throws Rejection ORDER_TOO_FEW_RECORDS
  */
@@ -37,11 +41,13 @@ export function openingsOfJob(
   { jobId, context }: Pick<JobOpenings, 'jobId' | 'context'>,
   manifest: Manifest,
   recordCount: number,
+  { unitSteps = 1 }: Pick<Profile, 'unitSteps'>,
   proofsPerSegment = 1,
 ): JobOpenings {
   const { superblocks } = orderSize(manifest, recordCount);
-  const epochs = Math.ceil(manifest.steps / (superblocks * manifest.superblock));
-  return { jobId, context, perSuperblock: epochs * proofsPerSegment, perBorder: 2 * proofsPerSegment };
+  const readsOnce = unitSteps > manifest.superblock ? unitSteps : superblocks * manifest.superblock;
+  const perSuperblock = Math.ceil(manifest.steps / readsOnce) * proofsPerSegment;
+  return { jobId, context, perSuperblock, perBorder: 2 * proofsPerSegment };
 }
 
 /**

@@ -7,7 +7,7 @@ import { proofCost } from './proof-cost.js';
 
 /** What the proofs of a whole job cost where a contract checks each. */
 export interface ProofUnit {
-  /** That one proof covers: the manifest's superblock. */
+  /** That one proof covers. */
   readonly steps: number;
   readonly profile: string;
   readonly proofs: number;
@@ -38,12 +38,13 @@ export function unevenSegments({ steps, superblock, optimizer }: Manifest): numb
 export function proofUnitOf(manifest: Manifest, { profile, variant }: Proving, proofs?: number): ProofUnit {
   const plan = planOf({ manifest, profile, variant });
   const { proofBytes, gas, transactions = 1, cpuSeconds, memoryBytes } = proofCost(plan);
-  const count = proofs ?? Math.ceil(manifest.steps / manifest.superblock);
-  const uneven = Math.min(count, unevenSegments(manifest));
+  const { steps } = plan.shape;
+  const count = proofs ?? Math.ceil(manifest.steps / steps);
+  const uneven = Math.min(count, unevenSegments({ ...manifest, superblock: steps }));
   const { gas: gasOfUneven } = proofCost(plan, uneven > 0);
   const isOnChain = gas !== undefined && gasOfUneven !== undefined;
   return {
-    ...{ steps: manifest.superblock, profile, proofs: count, proofBytes, memoryBytes },
+    ...{ steps, profile, proofs: count, proofBytes, memoryBytes },
     transactions: count * transactions,
     ...{ gas: isOnChain ? count * gas + uneven * (gasOfUneven - gas) : null, cpuSeconds: count * cpuSeconds },
   };

@@ -54,25 +54,35 @@ export function planOfJob({ proving }: Pick<JobSpec, 'proving'>, manifest: Manif
   return refuse('STEP_PLAN', `plan ${to0x(plan.digest)}`, to0x(proving.planDigest), 'libs/zk/SPEC.md §4.5');
 }
 
+/** What one proof covers: the how manieth it is of its job, and its steps. */
+export interface ProvedSteps {
+  readonly index: number;
+  readonly from: number;
+  readonly count: number;
+}
+
 /**
- * Steps that segment `index` of the statement counts: fewer at the end of a job that ends inside a superblock.
+ * Steps that segment `index` of the statement counts: fewer at the end of a job that ends inside it.
+ *
+ * @param length steps that one proof covers
  * @throws Rejection STEP_STATEMENT
  */
 export function stepsOf(
   { manifest, firstStep }: Pick<ProofStatement, 'manifest' | 'firstStep'>,
   index: number,
-): { from: number; count: number } {
-  const from = firstStep + index * manifest.superblock;
+  length = manifest.superblock,
+): ProvedSteps {
+  const from = firstStep + index * length;
   if (from >= manifest.steps) {
     refuse('STEP_STATEMENT', `a segment that begins before step ${manifest.steps}`, from, 'libs/zk/SPEC.md §2.2');
   }
-  return { from, count: Math.min(manifest.superblock, manifest.steps - from) };
+  return { index: from / length, from, count: Math.min(length, manifest.steps - from) };
 }
 
 /** What all segments together claim. */
 export function wholeStatement(statement: ProofStatement, plan: Plan): StepStatement {
   const { segments, firstStep } = statement;
-  const last = stepsOf(statement, segments.length - 1);
+  const last = stepsOf(statement, segments.length - 1, plan.shape.steps);
   return stepStatementOf(statement, plan, firstStep, last.from + last.count - firstStep, [0, segments.length]);
 }
 
@@ -84,14 +94,12 @@ export function segmentOuterDigest(
     datasetRoot,
     escrow,
   }: Pick<ProofStatement, 'jobId' | 'manifest' | 'datasetRoot'> & { readonly escrow?: ProofEscrow | undefined },
-  { from, count: stepCount }: { readonly from: number; readonly count: number },
+  { index, from, count: stepCount }: ProvedSteps,
   weightsBefore: Uint8Array,
   weightsAfter: Uint8Array,
 ): Uint8Array {
-  if (escrow !== undefined) {
-    const index = from / manifest.superblock;
+  if (escrow !== undefined)
     return segmentDigest(escrow.domain, { job: escrow.job, index, weightsBefore, weightsAfter });
-  }
   const programDigest = manifestDigest(manifest);
   return stepStatementDigest({
     ...{ jobId, programDigest, datasetRoot, stepFrom: from, stepCount, weightsBefore, weightsAfter },

@@ -42,11 +42,12 @@ export function verifyProofBundle(bundle: Uint8Array, statement: ProofStatement)
   if (proofs.length !== segments.length) {
     refuse('PROOF_SEGMENTS', `${segments.length} proofs`, proofs.length, 'libs/proof/SPEC.md, statement');
   }
-  if (firstStep % manifest.superblock !== 0) {
-    refuse('PROOF_ALIGNMENT', `a multiple of ${manifest.superblock}`, firstStep, 'libs/zk/SPEC.md §2.2');
-  }
   checkBounds(manifest);
   const plan = planOf(statement);
+  const { steps } = plan.shape;
+  if (firstStep % steps !== 0) {
+    refuse('PROOF_ALIGNMENT', `a multiple of ${steps}`, firstStep, 'libs/zk/SPEC.md §2.2');
+  }
   const start = firstStep === 0 ? startOf(proofs[0]!, segmentStatement(statement, plan, 0)) : 'given';
   proofs.forEach((proof, index) => {
     if (index > 0 || start === 'given') verifyStepProof(proof, segmentStatement(statement, plan, index));
@@ -75,14 +76,15 @@ function startOf(proof: Uint8Array, statement: StepProofStatement): VerifiedProo
 
 /** What the proof of one segment states; `plan` is that of `planOf`. */
 export function segmentStatement(statement: ProofStatement, plan: Plan, index: number): StepProofStatement {
-  const { manifest, profile, variant, recordCount, datasetRoot, borders, segments, firstStep } = statement;
+  const { manifest, profile, variant, recordCount, datasetRoot, borders, segments } = statement;
   const [before, after] = [weightsDigestOf(borders[index]!, plan), weightsDigestOf(borders[index + 1]!, plan)];
+  const proved = stepsOf(statement, index, plan.shape.steps);
   return {
     manifest,
     profile,
     variant,
-    outerDigest: segmentOuterDigest(statement, stepsOf(statement, index), before, after),
-    index: firstStep / manifest.superblock + index,
+    outerDigest: segmentOuterDigest(statement, proved, before, after),
+    index: proved.index,
     recordCount,
     datasetRoot,
     data: segments[index]!.data,

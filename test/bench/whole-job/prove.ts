@@ -26,12 +26,14 @@ import { createCommitter, dataSeed, proverSecret } from '#libs/zk/commit';
 import { dataDigestOf, startSeed, weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
 import { duties, marketTerms } from '#test/escrow-market';
 import { madeUp } from '../made-up.js';
-import { superblockExamples } from '../../../apps/prover-worker/src/proving/records.js';
+import { committedRecords } from '../../../apps/prover-worker/src/proving/records.js';
 
 /** Steps that a proof covers which the contract takes, and under which profile. */
 interface Unit {
   readonly steps: number;
   readonly profile: string;
+  /** Steps of a segment where a proof covers several. */
+  readonly superblock?: number;
 }
 
 const units: readonly Unit[] = [
@@ -42,9 +44,12 @@ const units: readonly Unit[] = [
   { steps: 256, profile: 'chain256' },
 ];
 
-/** The longest segment is one of 256 steps, verified in two transactions. */
+/** The longest segment is one of 256 steps, verified in two transactions; a longer proof covers several shorter ones. */
+const longest: Unit = { steps: 1024, profile: 'unit1024', superblock: 64 };
+
 function unitFor(steps: number): Unit {
-  const T = Math.min(2 ** Math.ceil(Math.log2(steps)), 256);
+  const T = 2 ** Math.ceil(Math.log2(steps));
+  if (T > 256) return longest;
   return { steps: T, profile: units.find((unit) => T <= unit.steps)!.profile };
 }
 
@@ -67,14 +72,16 @@ export function orderJob(steps: number, deployment: Deployment): BenchJob {
   const unit = unitFor(steps);
   const seed = to0x(keccak(utf8('bench start')));
   const shape = { dims: [784, 64, 10], batch: 64, e: 8 };
-  const manifest = profileManifest('fx1', { ...shape, steps, seed, superblock: unit.steps });
+  const { superblock = unit.steps } = unit;
+  const manifest = profileManifest('fx1', { ...shape, steps, seed, superblock });
   const plan = planOf({ manifest, profile: unit.profile, variant: 'joint' });
   const segments = Math.ceil(steps / unit.steps);
-  const perBlock = unit.steps * manifest.batch;
-  const examples = madeUp(manifest, perBlock * Math.min(segments, Math.floor(recordsMax / perBlock)));
+  const perBlock = superblock * manifest.batch;
+  const blocks = Math.ceil((segments * unit.steps) / superblock);
+  const examples = madeUp(manifest, perBlock * Math.min(blocks, Math.floor(recordsMax / perBlock)));
   const committer = createCommitter(plan);
-  const data = blockStarts(manifest, examples).map((step, superblock) =>
-    committer.data(superblockExamples(manifest, examples, step), dataSeed(dataKey, superblock)),
+  const data = partStarts(plan, examples).map((step, part) =>
+    committer.data(committedRecords(plan, examples, step).records, dataSeed(dataKey, part)),
   );
   const start = committer.weights(initialWeights(manifest), startSeed(manifest));
   const spec: JobSpec = {
@@ -120,21 +127,21 @@ export async function proveJob(job: BenchJob, domain: Uint8Array): Promise<Prove
   const secret: WeightSecret = { weights, seed: startSeed(manifest), opened };
   let start = { secret, commitment: opened.commitment };
   for (let index = 0; index < terms.segments; index++) {
-    const from = index * manifest.superblock;
-    const steps = { from, count: Math.min(manifest.superblock, manifest.steps - from) };
-    const superblock = superblockOfStep(manifest, from, examples.count);
+    const from = index * plan.shape.steps;
+    const steps = { index, from, count: Math.min(plan.shape.steps, manifest.steps - from) };
+    const { part, records } = committedRecords(plan, examples, from);
     const before = weightsDigestOf(start.commitment, plan);
     const made = proveSegment(backend, plan, {
       statement: {
         ...{ manifest, profile: plan.profile.name, variant: plan.variant, index, recordCount: examples.count },
-        ...{ datasetRoot: root, data: data[superblock]!, dataPath: merklePath(digests, superblock) },
+        ...{ datasetRoot: root, data: data[part]!, dataPath: merklePath(digests, part) },
         before: start.commitment,
         outerDigest: (after) =>
           segmentOuterDigest({ jobId, manifest, datasetRoot: root, escrow }, steps, before, after),
       },
       before: start.secret,
-      examples: superblockExamples(manifest, examples, from),
-      ...{ dataSeed: dataSeed(dataKey, superblock), secret: proverSecret({ dataKey, jobId }) },
+      examples: records,
+      ...{ dataSeed: dataSeed(dataKey, part), secret: proverSecret({ dataKey, jobId }) },
     });
     start = { secret: made.after, commitment: made.statement.after };
     segments.push({ proof: made.proof, statement: made.statement });
@@ -155,8 +162,10 @@ export async function proveJob(job: BenchJob, domain: Uint8Array): Promise<Prove
 const rootOf = (data: readonly Commitment[], plan: Plan): Uint8Array =>
   datasetRoot(data.map((commitment) => dataDigestOf(commitment, plan)));
 
-/** A step that reads each superblock, by its number. */
-function blockStarts(manifest: Manifest, examples: Examples): readonly number[] {
+/** A step that reads each of the committed parts of the data, by its number. */
+function partStarts({ shape }: Plan, examples: Examples): readonly number[] {
+  const { manifest, segmentVars } = shape;
+  if (segmentVars > 0) return [0];
   const count = examples.count / (manifest.superblock * manifest.batch);
   const starts = new Map<number, number>();
   for (let step = 0; starts.size < count; step += manifest.superblock) {

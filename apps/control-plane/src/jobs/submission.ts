@@ -115,13 +115,19 @@ function checkSampling(assurance: Assurance, { samples }: EscrowTerms): void {
   );
 }
 
-/** Segments of one superblock, under the plan that the spec's profile and variant give. @throws Rejection STEP_PLAN */
+/** Segments as one proof covers, under the plan that the spec's profile and variant give. @throws Rejection STEP_PLAN */
 function checkProving(spec: JobSpec, manifest: Manifest): void {
-  demandEqual('JOB_SEGMENT', `${manifest.superblock} steps in a segment`, `${spec.segmentSteps} steps in a segment`);
   const { profile, variant, planDigest } = spec.proving!;
-  if (spec.scheme === groth16) return checkGroth16(spec, manifest);
+  const isOf = (steps: number): void =>
+    demandEqual('JOB_SEGMENT', `${steps} steps in a segment`, `${spec.segmentSteps} steps in a segment`);
+  if (spec.scheme === groth16) {
+    isOf(manifest.superblock);
+    return checkGroth16(spec, manifest);
+  }
   demandEqual('JOB_PLAN', `variant separate`, `variant ${variant}`);
-  demandEqual('JOB_PLAN', to0x(planOf({ manifest, profile, variant }).digest), to0x(planDigest));
+  const plan = planOf({ manifest, profile, variant });
+  isOf(plan.shape.steps);
+  demandEqual('JOB_PLAN', to0x(plan.digest), to0x(planDigest));
 }
 
 /**

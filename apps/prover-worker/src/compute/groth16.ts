@@ -40,6 +40,10 @@ export function openGroth16(
   return {
     rowLogMax,
     digests,
+    committed: (examples, step) => ({
+      part: superblockOfStep(manifest, step, examples.count),
+      records: superblockExamples(manifest, examples, step),
+    }),
     isCommitted: (superblock, records) =>
       equalBytes(commitToData(shape, records, dataBlind(secret.dataKey, superblock)), data[superblock]!),
     trainer(_backend, examples, start) {
@@ -55,7 +59,7 @@ export function openGroth16(
     async prove(_backend, examples, index, weights, onPhase) {
       const firstStep = index * manifest.superblock;
       const superblock = superblockOfStep(manifest, firstStep, examples.count);
-      const steps = { from: firstStep, count: Math.min(manifest.superblock, manifest.steps - firstStep) };
+      const steps = { index, from: firstStep, count: Math.min(manifest.superblock, manifest.steps - firstStep) };
       const before = groth16WeightsDigest(shape, commitToWeights(shape, weights, blindOf(index)));
       const job = { jobId: secret.jobId, manifest, datasetRoot, escrow };
       onPhase('prove');

@@ -30,10 +30,12 @@ interface ProvedSegment extends Proved {
 export interface ProofSystem {
   /** log2 of the rows that the kernels are made for. */
   readonly rowLogMax: number;
-  /** Of every superblock's commitment, as the data set's owner made it. */
+  /** Of the commitments to the data set, as its owner made them: of every superblock, or of the whole set. */
   readonly digests: readonly Uint8Array[];
-  /** Whether the owner's commitment to the superblock is one to these records. */
-  isCommitted(superblock: number, records: Examples): boolean;
+  /** The records of the commitment that holds what a step reads, and its number. */
+  committed(examples: Examples, step: number): { readonly part: number; readonly records: Examples };
+  /** Whether the owner's commitment of this number is one to these records. */
+  isCommitted(part: number, records: Examples): boolean;
   /**
    * The segments of the job from these weights on, one after the other.
    *

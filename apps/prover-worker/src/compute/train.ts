@@ -3,17 +3,8 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { concatBytes, equalBytes, Rejection } from '#attestation/base';
 import { encodeStepStatement, type Checkpoint } from '#attestation/records';
 import { checkpointKey, openCheckpoint, sealCheckpoint, sealResult } from '#libs/sealing';
-import {
-  decodeWeights,
-  encodeWeights,
-  explained,
-  GuardViolation,
-  manifestDigest,
-  superblockOfStep,
-  type Weights,
-} from '#libs/step';
+import { decodeWeights, encodeWeights, explained, GuardViolation, manifestDigest, type Weights } from '#libs/step';
 import type { Backend } from '#libs/zk';
-import { superblockExamples } from '../proving/records.js';
 import type { ComputedJob } from './job.js';
 
 export interface Border {
@@ -131,16 +122,16 @@ export async function startOf(job: ComputedJob, sealed: Uint8Array | null) {
   });
 }
 
-/** The superblocks that the steps to come read are those that the data set's root commits to. */
+/** What the steps to come read is what the data set's root commits to. */
 function checkData({ manifest, examples, system }: ComputedJob, from: number): void {
   const checked = new Set<number>();
   for (let step = from; step < manifest.steps; step += manifest.superblock) {
-    const superblock = superblockOfStep(manifest, step, examples.count);
-    if (checked.has(superblock)) continue;
-    checked.add(superblock);
-    if (system.isCommitted(superblock, superblockExamples(manifest, examples, step))) continue;
+    const { part, records } = system.committed(examples, step);
+    if (checked.has(part)) continue;
+    checked.add(part);
+    if (system.isCommitted(part, records)) continue;
     throw new Rejection('DATASET_ROOT', {
-      expected: `superblock ${superblock} as the data set's root commits to it`,
+      expected: `part ${part} of the data set as its root commits to it`,
       got: 'other records',
       rule: 'libs/step/SPEC.md §9',
       action: 'the data set was sealed wrongly: its owner must seal it again',

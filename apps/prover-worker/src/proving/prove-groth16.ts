@@ -127,7 +127,7 @@ async function proveChain(
     onSegment(i, segments);
     const [index, superblock] = [first + i, superblockOf(i)];
     const firstStep = index * manifest.superblock;
-    const covered = { from: firstStep, count: Math.min(manifest.superblock, manifest.steps - firstStep) };
+    const covered = { index, from: firstStep, count: Math.min(manifest.superblock, manifest.steps - firstStep) };
     const weightsBefore = groth16WeightsDigest(shape, borders[i]!);
     const witness = {
       ...{ before, index, dataBlind: blindFrom(secret, 'data', superblock) },

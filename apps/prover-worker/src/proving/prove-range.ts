@@ -2,8 +2,8 @@
 import { commitData, commitWeights, type Backend, type OpenableCommitment, type ProverPhase } from '#libs/zk';
 import { encodeProofBundle, type ProofStatement } from '#libs/proof';
 import { dataDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
-import { datasetRoot, merklePath, orderSize, superblockOfStep, type Examples, type Weights } from '#libs/step';
-import { checkRange, superblockExamples } from './records.js';
+import { datasetRoot, merklePath, orderSize, type Examples, type Weights } from '#libs/step';
+import { checkRange, committedRecords } from './records.js';
 import { proveOne, type SegmentStart } from './segment-prover.js';
 
 type Phase = 'commit data' | 'commit weights' | ProverPhase;
@@ -16,10 +16,10 @@ interface RangeRequest {
   readonly steps: number;
   readonly weights: Weights;
   readonly jobId: Uint8Array;
-  /** 32 secret bytes each: the start commitment's, the prover's own, and one per superblock. */
+  /** 32 secret bytes each: the start commitment's, the prover's own, and one per commitment to data. */
   readonly weightSeed: Uint8Array;
   readonly secret: Uint8Array;
-  dataSeed(superblock: number): Uint8Array;
+  dataSeed(part: number): Uint8Array;
 }
 
 export interface ProvedRange {
@@ -44,9 +44,9 @@ export function proveRange(
 ): ProvedRange {
   const { plan, examples, from, steps, jobId } = request;
   const { manifest } = plan.shape;
-  const { first, segments } = checkRange(manifest, from, steps);
+  const { first, segments } = checkRange(manifest, from, steps, plan.shape.steps);
   onPhase('commit data', 0, segments);
-  const data = commitSuperblocks(backend, request, first, segments);
+  const data = commitParts(backend, request, first, segments);
   onPhase('commit weights', 0, segments);
   const opened = commitWeights(backend, plan, request.weights, request.weightSeed);
   let start: SegmentStart = {
@@ -58,8 +58,8 @@ export function proveRange(
   const { secret, dataSeed } = request;
   const job = {
     ...{ plan, jobId, examples, datasetRoot: datasetRoot(data.digests), digests: data.digests, secret, dataSeed },
-    dataCommitment: (superblock: number) => data.commitments.get(superblock)!,
-    openedData: (superblock: number) => data.opened.get(superblock),
+    dataCommitment: (part: number) => data.commitments.get(part)!,
+    openedData: (part: number) => data.opened.get(part),
   };
   for (let i = 0; i < segments; i++) {
     const proved = proveOne(backend, job, first + i, start, (phase) => onPhase(phase, i, segments));
@@ -70,16 +70,16 @@ export function proveRange(
   const statement: ProofStatement = {
     ...{ backend: 'sumcheck', profile: plan.profile.name, variant: plan.variant, jobId, manifest },
     ...{ recordCount: examples.count, datasetRoot: job.datasetRoot, firstStep: from, borders },
-    segments: data.used.map((superblock) => ({
-      data: data.commitments.get(superblock)!,
-      path: merklePath(data.digests, superblock),
+    segments: data.used.map((part) => ({
+      data: data.commitments.get(part)!,
+      path: merklePath(data.digests, part),
     })),
   };
   return { statement, bundle: encodeProofBundle(proofs), weights: start.weights.weights };
 }
 
 interface CommittedData {
-  /** Superblock of every segment. */
+  /** Number of the commitment that every segment reads. */
   readonly used: readonly number[];
   readonly digests: readonly Uint8Array[];
   readonly commitments: ReadonlyMap<number, Commitment>;
@@ -89,23 +89,22 @@ interface CommittedData {
 
 const keptMax = 4;
 
-function commitSuperblocks(backend: Backend, request: RangeRequest, first: number, segments: number): CommittedData {
+function commitParts(backend: Backend, request: RangeRequest, first: number, segments: number): CommittedData {
   const { plan, examples } = request;
-  const { manifest } = plan.shape;
-  const used = Array.from({ length: segments }, (_, i) =>
-    superblockOfStep(manifest, (first + i) * manifest.superblock, examples.count),
-  );
+  const { manifest, steps, segmentVars } = plan.shape;
+  const ofSegment = (i: number) => committedRecords(plan, examples, (first + i) * steps);
   const opened = new Map<number, OpenableCommitment>();
   const commitments = new Map<number, Commitment>();
-  const { superblocks } = orderSize(manifest, examples.count);
-  const digests: Uint8Array[] = Array.from({ length: superblocks }, () => new Uint8Array(32));
-  used.forEach((superblock, i) => {
-    if (commitments.has(superblock)) return;
-    const records = superblockExamples(manifest, examples, (first + i) * manifest.superblock);
-    const made = commitData(backend, plan, records, request.dataSeed(superblock));
-    if (opened.size < keptMax) opened.set(superblock, made);
-    commitments.set(superblock, made.commitment);
-    digests[superblock] = dataDigestOf(made.commitment, plan);
+  const parts = segmentVars > 0 ? 1 : orderSize(manifest, examples.count).superblocks;
+  const digests: Uint8Array[] = Array.from({ length: parts }, () => new Uint8Array(32));
+  const used = Array.from({ length: segments }, (_, i) => {
+    const { part, records } = ofSegment(i);
+    if (commitments.has(part)) return part;
+    const made = commitData(backend, plan, records, request.dataSeed(part));
+    if (opened.size < keptMax) opened.set(part, made);
+    commitments.set(part, made.commitment);
+    digests[part] = dataDigestOf(made.commitment, plan);
+    return part;
   });
   return { used, digests, commitments, opened };
 }

@@ -1,6 +1,7 @@
 /** Training records in the data owner's order, and the blocks that steps read. */
 import { Rejection } from '#attestation/base';
 import { blockOfStep, featureCount, superblockOfStep, type Examples, type Manifest } from '#libs/step';
+import type { Plan } from '#libs/zk/verifier';
 
 /** @throws Rejection ORDER_TOO_FEW_RECORDS */
 export function superblockExamples(m: Manifest, examples: Examples, firstStep: number): Examples {
@@ -22,14 +23,35 @@ export function slice(m: Manifest, { features, labels }: Examples, first: number
   };
 }
 
-/** Whole segments within the job. @throws Rejection SEGMENT_ALIGNMENT, SEGMENT_RANGE */
-export function checkRange(m: Manifest, from: number, steps: number): { first: number; segments: number } {
-  const S = m.superblock;
+/** The records that the data commitment of one proof holds, and its number among those of the data set. */
+export function committedRecords(
+  { shape }: Pick<Plan, 'shape'>,
+  examples: Examples,
+  firstStep: number,
+): { readonly part: number; readonly records: Examples } {
+  const { manifest, segmentVars } = shape;
+  if (segmentVars > 0) return { part: 0, records: examples };
+  const part = superblockOfStep(manifest, firstStep, examples.count);
+  return { part, records: superblockExamples(manifest, examples, firstStep) };
+}
+
+/**
+ * Whole segments within the job.
+ *
+ * @param S steps that one proof covers
+ * @throws Rejection SEGMENT_ALIGNMENT, SEGMENT_RANGE
+ */
+export function checkRange(
+  m: Pick<Manifest, 'steps' | 'superblock'>,
+  from: number,
+  steps: number,
+  S = m.superblock,
+): { first: number; segments: number } {
   if (from + steps > m.steps) {
     refuse('SEGMENT_RANGE', `steps up to ${m.steps}, the job's last`, `${from} to ${from + steps}`);
   }
   if (from % S !== 0 || (steps % S !== 0 && from + steps !== m.steps)) {
-    refuse('SEGMENT_ALIGNMENT', `whole superblocks of ${S} steps (the manifest's superblock)`, `${from}, ${steps}`);
+    refuse('SEGMENT_ALIGNMENT', `whole segments of ${S} steps, as one proof covers`, `${from}, ${steps}`);
   }
   return { first: from / S, segments: Math.ceil(steps / S) };
 }

@@ -9,8 +9,8 @@ import {
 } from '#libs/zk';
 import { segmentOuterDigest, type ProofEscrow } from '#libs/proof';
 import { weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
-import { merklePath, superblockOfStep, type Examples } from '#libs/step';
-import { superblockExamples } from './records.js';
+import { merklePath, type Examples } from '#libs/step';
+import { committedRecords } from './records.js';
 
 export interface ProvenJob {
   readonly plan: Plan;
@@ -20,14 +20,14 @@ export interface ProvenJob {
   /** All records, in the data owner's order. */
   readonly examples: Examples;
   readonly datasetRoot: Uint8Array;
-  /** Data digests by superblock. */
+  /** Of the data set's commitments: of every superblock, or of the whole set. */
   readonly digests: readonly Uint8Array[];
-  /** Commitment of a superblock that a segment reads. */
-  dataCommitment(superblock: number): Commitment;
-  /** 32 secret bytes per superblock. */
-  dataSeed(superblock: number): Uint8Array;
+  /** The commitment that holds what a segment reads, by its number. */
+  dataCommitment(part: number): Commitment;
+  /** 32 secret bytes of each. */
+  dataSeed(part: number): Uint8Array;
   /** A commitment that is still ready to be opened. */
-  openedData?(superblock: number): OpenableCommitment | undefined;
+  openedData?(part: number): OpenableCommitment | undefined;
   /** 32 secret bytes of the prover. */
   readonly secret: Uint8Array;
   /** Separate variant: seed of the commitment to the weights after. */
@@ -48,12 +48,12 @@ export function proveOne(
   onPhase: (phase: ProverPhase) => void,
 ): SegmentProof {
   const { plan, jobId, escrow, examples, datasetRoot } = job;
-  const { manifest } = plan.shape;
-  const firstStep = index * manifest.superblock;
-  const superblock = superblockOfStep(manifest, firstStep, examples.count);
-  const steps = { from: firstStep, count: Math.min(manifest.superblock, manifest.steps - firstStep) };
+  const { manifest, steps: length } = plan.shape;
+  const firstStep = index * length;
+  const { part, records } = committedRecords(plan, examples, firstStep);
+  const steps = { index, from: firstStep, count: Math.min(length, manifest.steps - firstStep) };
   const before = weightsDigestOf(start.commitment, plan);
-  const openedData = job.openedData?.(superblock);
+  const openedData = job.openedData?.(part);
   return proveSegment(
     backend,
     plan,
@@ -61,14 +61,14 @@ export function proveOne(
       statement: {
         ...{ manifest, profile: plan.profile.name, variant: plan.variant, index, recordCount: examples.count },
         datasetRoot,
-        data: job.dataCommitment(superblock),
-        dataPath: merklePath(job.digests, superblock),
+        data: job.dataCommitment(part),
+        dataPath: merklePath(job.digests, part),
         before: start.commitment,
         outerDigest: (after) => segmentOuterDigest({ jobId, manifest, datasetRoot, escrow }, steps, before, after),
       },
       before: start.weights,
-      examples: superblockExamples(manifest, examples, firstStep),
-      dataSeed: job.dataSeed(superblock),
+      examples: records,
+      dataSeed: job.dataSeed(part),
       ...(openedData && { openedData }),
       secret: job.secret,
       ...(job.afterSeed && { afterSeed: job.afterSeed }),

@@ -54,12 +54,13 @@ async function sealRecords(
   { out, key, provable, proofProfile = 'auto', groth16, recordsMax = Infinity }: SealRequest,
   watch: Watch,
 ): Promise<DatasetManifest> {
-  const unit = m.batch * m.superblock;
-  const used = orderSize(m, Math.min(source.count, recordsMax)).superblocks * unit;
+  const superblock = m.batch * m.superblock;
+  const used = orderSize(m, Math.min(source.count, recordsMax)).superblocks * superblock;
   const provingProfile = provable === true ? explainPlan(m, proofProfile, 'separate', true).plan.profile.name : null;
   const options = { provingProfile, groth16: groth16 === true };
   const journal = openJournal(out, key, JSON.stringify([toHex(manifestDigest(m)), options, used, source.fingerprint]));
   const committer = datasetCommitter(m, journal.dataKey, options);
+  const unit = committer.isWhole ? used : superblock;
   const [sealed] = await sealSets(
     [
       {

@@ -6,7 +6,7 @@ import type { Watch } from '../dataset/watch.js';
 import type { Profile } from '../profile.js';
 import { chooseProving, type BackendWish } from './backend.js';
 import { chooseNode, type NodeWish } from './choose-node.js';
-import { usualSegment } from './segments.js';
+import { provenSteps, usualSegment } from './segments.js';
 import { readJob, submitJob, type Submitted, type SubmitRequest } from './submit.js';
 
 interface JobOrder
@@ -55,9 +55,8 @@ export async function orderJob(
   );
   const { assurance } = decision;
   const backend = key === undefined ? 'sumcheck' : 'groth16';
-  // Of a job that can be proved a segment is what one proof covers: a superblock.
   const segmentSteps =
-    order.segmentSteps ?? (proving === null ? usualSegment(manifest, order.parallel) : manifest.superblock);
+    order.segmentSteps ?? (proving === null ? usualSegment(manifest, order.parallel) : provenSteps(manifest, proving));
   const submitted = await submitJob({ ...order, segmentSteps, backend, assurance, provider }, profile, api, watch);
   return { ...submitted, provider, decision, why };
 }

@@ -12,7 +12,7 @@ import { profileNamed } from './params.js';
 interface Committer {
   /** @param seed 32 bytes; with the weights they open the commitment */
   weights(weights: Weights, seed: Uint8Array): Commitment;
-  /** @param examples the records of one superblock */
+  /** @param examples the records of one superblock, or of the whole set */
   data(examples: Examples, seed: Uint8Array): Commitment;
 }
 
@@ -20,6 +20,11 @@ interface Committer {
 export function commitmentFormat(manifest: Manifest, profileName: string): Format {
   const profile = profileNamed(profileName);
   return { shape: shapeOf(manifest, profile), profile };
+}
+
+/** Whether one commitment holds a whole data set, or each that of a superblock (libs/zk/SPEC.md §20). */
+export function isWholeSet({ shape }: Pick<Format, 'shape'>): boolean {
+  return shape.segmentVars > 0;
 }
 
 /** Its memory is kept between calls. @throws ConfigurationError ZK_MEMORY_EXCEEDED, of the calls too */

@@ -179,6 +179,37 @@ const table: readonly Profile[] = [
     ],
   },
   {
+    // As chain64, of sixty-four steps in shorter segments, with the whole of a data set of as many batches.
+    ...levelled,
+    name: 'unit64',
+    m: 16,
+    queries0: 34,
+    queries1: 23,
+    grindFold: 20,
+    grindFold1: 14,
+    deeper: [{ k: 4, logBlowup: 10, multiplicity: 1, queries: 18, grind: 22, grindFold: 14 }],
+    unitSteps: 64,
+  },
+  {
+    // A thousand and twenty-four steps as segments of as many as the net has no wrap in, with the whole data set.
+    ...levelled,
+    name: 'unit1024',
+    m: 20,
+    logBlowup: 4,
+    logBlowup1: 6,
+    multiplicity: 5,
+    multiplicity1: 4,
+    queries0: 43,
+    queries1: 28,
+    grindFold: 22,
+    grindFold1: 18,
+    deeper: [
+      { k: 4, logBlowup: 11, multiplicity: 1, queries: 16, grind: 22, grindFold: 18 },
+      { k: 4, logBlowup: 13, multiplicity: 1, queries: 14, grind: 22, grindFold: 18 },
+    ],
+    unitSteps: 1024,
+  },
+  {
     // As chain64, with a hundred bits in the sum over a proof of sixty-four steps.
     ...levelled,
     name: 'sum100',
