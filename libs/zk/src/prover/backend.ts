@@ -47,11 +47,10 @@ export interface Backend extends CommittingBackend {
    * F1).
    */
   fractionLayer(p: ExtArray, q: ExtArray): Fractions;
-  /** The same for the leaves, whose numerators are in the base field. */
-  leafLayer(p: BaseArray, q: ExtArray): Fractions;
-  /** λ·p and q + λ·p. */
+  /** The same for leaves, whose numerators are in the base field; written to `out`. */
+  leafLayer(p: BaseArray, q: ExtArray, out: Fractions): void;
+  /** λ·p and q + λ·p, which take the places of p and q. */
   scaledSum(p: ExtArray, q: ExtArray, lambda: Ext): { readonly scaled: ExtArray; readonly sum: ExtArray };
-  leafScaledSum(p: BaseArray, q: ExtArray, lambda: Ext): { readonly scaled: ExtArray; readonly sum: ExtArray };
 
   /** Round values of Σ_x eq(rest, x)·f(X,x)·g(X,x), pairing x with x + half; without rest every weight is 1. */
   productRound(rest: Point | undefined, f: ExtArray, g: ExtArray): RoundValues;

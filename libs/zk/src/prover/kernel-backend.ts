@@ -18,19 +18,23 @@ const nonceBatch = 2 ** 20;
 
 export class KernelBackend extends KernelCommitter implements Backend {
   fractionLayer(p: ExtArray, q: ExtArray): Fractions {
-    return this.#fractions('fractionLayer', p, q);
+    const out = { p: this.memory.words(q.length / 2), q: this.memory.words(q.length / 2) };
+    this.#fractions('fractionLayer', p, q, out);
+    return out;
   }
 
-  leafLayer(p: BaseArray, q: ExtArray): Fractions {
-    return this.#fractions('fractionLeaves', p, q);
+  leafLayer(p: BaseArray, q: ExtArray, out: Fractions): void {
+    this.#fractions('fractionLeaves', p, q, out);
   }
 
   scaledSum(p: ExtArray, q: ExtArray, lambda: Ext): Scaled {
-    return this.#scaled('fractionFactors', p, q, lambda);
-  }
-
-  leafScaledSum(p: BaseArray, q: ExtArray, lambda: Ext): Scaled {
-    return this.#scaled('leafFactors', p, q, lambda);
+    const [scaled, sum] = [p, q].map((own) => (isResident(own) ? own : this.memory.copy(own))) as [ExtArray, ExtArray];
+    const [atP, atQ] = [this.memory.at(scaled), this.memory.at(sum)];
+    this.memory.scratch(() => {
+      const by = this.memory.at(extArray([lambda]));
+      this.split(q.length / 2, (begin, end) => ['fractionFactors', atP, atQ, by, begin, end, atQ, atP]);
+    });
+    return { scaled, sum };
   }
 
   productRound(rest: Point | undefined, f: ExtArray, g: ExtArray): RoundValues {
@@ -203,27 +207,13 @@ export class KernelBackend extends KernelCommitter implements Backend {
     });
   }
 
-  #fractions(kernel: 'fractionLayer' | 'fractionLeaves', p: BigUint64Array, q: ExtArray): Fractions {
+  #fractions(kernel: 'fractionLayer' | 'fractionLeaves', p: BigUint64Array, q: ExtArray, out: Fractions): void {
     const half = q.length / 4;
-    const out = { p: this.memory.words(2 * half), q: this.memory.words(2 * half) };
-    const [fromP, fromQ, toP, toQ] = [
-      this.memory.at(p),
-      this.memory.at(q),
-      this.memory.at(out.p),
-      this.memory.at(out.q),
-    ];
-    this.split(half, (begin, end) => [kernel, fromP, fromQ, half, begin, end, toP, toQ]);
-    return out;
-  }
-
-  #scaled(kernel: 'fractionFactors' | 'leafFactors', p: BigUint64Array, q: ExtArray, lambda: Ext): Scaled {
-    const out = { scaled: this.memory.words(q.length), sum: this.memory.words(q.length) };
+    const [toP, toQ] = [this.memory.at(requireResident(out.p)), this.memory.at(requireResident(out.q))];
     this.memory.scratch(() => {
-      const [fromP, fromQ, by] = [this.memory.at(p), this.memory.at(q), this.memory.at(extArray([lambda]))];
-      const [sum, scaled] = [this.memory.at(out.sum), this.memory.at(out.scaled)];
-      this.split(q.length / 2, (begin, end) => [kernel, fromP, fromQ, by, begin, end, sum, scaled]);
+      const [fromP, fromQ] = [this.memory.at(p), this.memory.at(q)];
+      this.split(half, (begin, end) => [kernel, fromP, fromQ, half, begin, end, toP, toQ]);
     });
-    return out;
   }
 
   /** Splits eq(rest, ·) into two small tables and sums the parts of the blocks. */

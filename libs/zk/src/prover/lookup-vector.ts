@@ -15,31 +15,94 @@ import { ofClaim, type Axis, type Claim, type LinearForm } from '../verifier/lin
 import type { Backend } from './backend.js';
 import type { Cells } from './cells.js';
 
-/** @returns base numerators and extension denominators, 2^nL each */
-export function lookupVector(cells: Cells, alpha: Ext, beta: Ext): { p: BaseArray; q: ExtArray } {
-  const { plan, backend } = cells;
-  const size = 2 ** plan.lookups.vars;
-  const p = backend.base(size);
-  const q = backend.ext(size);
-  const point = new Array<Ext>(plan.lookups.vars - 1).fill(F.ZERO);
-  const form = columnForms(symbols(cells), { point, beta }, virtualValues(cells));
-  let end = 0;
-  for (const block of plan.lookups.blocks) {
-    end = block.offset + 2 ** block.vars;
-    const target = extView(q, block.offset, 2 ** block.vars);
-    const mark = backend.mark();
-    if (block.isTable) {
-      const counts = cells.block('S', { TR: 'mR', TA: 'mA', TE: 'mE' }[block.kind as 'TR' | 'TA' | 'TE']);
-      negate(p.subarray(block.offset, end), counts);
-      tableEntries(cells, block, target, alpha, beta);
-    } else {
-      p.fill(1n, block.offset, end);
-      writeColumn(cells, block, target, alpha, form(block));
-    }
-    backend.release(mark);
+/** q = constant + Σ coefficient·column on a part of a lookup block, and of a table's how often each entry is looked up. */
+interface Entries {
+  readonly constant: Ext;
+  readonly coefficients: readonly Ext[];
+  readonly columns: readonly BaseArray[];
+  readonly counts?: BaseArray;
+}
+
+type Write = (target: { readonly begin: number; readonly count: number }, entries: Entries) => void;
+
+/** The 2^nL numerators p and denominators q, written from the columns wherever they are wanted. */
+export class LookupVector {
+  readonly #form: (block: LookupBlock) => LinearForm;
+
+  constructor(
+    readonly cells: Cells,
+    readonly alpha: Ext,
+    readonly beta: Ext,
+  ) {
+    const point = new Array<Ext>(cells.plan.lookups.vars - 1).fill(F.ZERO);
+    this.#form = columnForms(symbols(cells), { point, beta }, virtualValues(cells));
   }
-  for (let i = end; i < size; i++) q[2 * i] = 1n;
-  return { p, q };
+
+  get size(): number {
+    return 2 ** this.cells.plan.lookups.vars;
+  }
+
+  /** p and q from `begin` on, as many as there is room for. */
+  fractions(p: BaseArray, q: ExtArray, begin: number): void {
+    const { backend } = this.cells;
+    p.fill(0n);
+    this.#each(begin, p.length, (part, { columns, coefficients, constant, counts }) => {
+      const own = p.subarray(part.begin, part.begin + part.count);
+      if (counts === undefined) own.fill(1n);
+      else negate(own, counts);
+      backend.combine(extView(q, part.begin, part.count), columns, coefficients, constant);
+    });
+    this.#pad(q, begin);
+  }
+
+  /** q + λ·p. */
+  sums(target: ExtArray, lambda: Ext): void {
+    this.#each(0, this.size, (part, { columns, coefficients, constant, counts }) => {
+      const own = extView(target, part.begin, part.count);
+      if (counts === undefined) this.cells.backend.combine(own, columns, coefficients, F.add(constant, lambda));
+      else this.cells.backend.combine(own, [...columns, counts], [...coefficients, F.neg(lambda)], constant);
+    });
+    this.#pad(target, 0);
+  }
+
+  /** λ·p, where there is 0. */
+  scaled(target: ExtArray, lambda: Ext): void {
+    this.#each(0, this.size, (part, { counts }) => {
+      const own = extView(target, part.begin, part.count);
+      if (counts === undefined) this.cells.backend.combine(own, [], [], lambda);
+      else this.cells.backend.combine(own, [counts], [F.neg(lambda)], F.ZERO);
+    });
+  }
+
+  #each(begin: number, count: number, write: Write): void {
+    const { plan, backend } = this.cells;
+    for (const block of plan.lookups.blocks) {
+      const [first, end] = [Math.max(begin, block.offset), Math.min(begin + count, block.offset + 2 ** block.vars)];
+      if (first >= end) continue;
+      const mark = backend.mark();
+      const entries = this.#entries(block, first - block.offset, end - first);
+      write({ begin: first - begin, count: end - first }, entries);
+      backend.release(mark);
+    }
+  }
+
+  #entries(block: LookupBlock, begin: number, count: number): Entries {
+    const { cells, alpha } = this;
+    if (block.isTable) return tableEntries(cells, block, begin, count, alpha, this.beta);
+    const form = this.#form(block);
+    return {
+      constant: F.sub(alpha, form.constant),
+      coefficients: form.claims.map(([, coefficient]) => F.neg(coefficient)),
+      columns: form.claims.map(([claim]) => columnOf(cells, block, claim, begin, count)),
+    };
+  }
+
+  /** Behind the last block every denominator is 1. */
+  #pad(q: ExtArray, begin: number): void {
+    const last = this.cells.plan.lookups.blocks.at(-1)!;
+    const end = Math.max(0, last.offset + 2 ** last.vars - begin);
+    if (2 * end < q.length) this.cells.backend.combine(q.subarray(2 * end), [], [], F.ONE);
+  }
 }
 
 /** Claims that name a block; the point is of no interest here. */
@@ -71,25 +134,17 @@ function virtualValues(cells: Cells): ColumnValues {
   };
 }
 
-/** α − f for a whole column. */
-function writeColumn(cells: Cells, block: LookupBlock, target: ExtArray, alpha: Ext, form: LinearForm): void {
-  const columns = form.claims.map(([claim]) => columnOf(cells, block, claim));
-  const coefficients = form.claims.map(([, coefficient]) => F.neg(coefficient));
-  cells.backend.combine(target, columns, coefficients, F.sub(alpha, form.constant));
-}
-
-/** The cells of a claim's block that a lookup block runs over. */
-function columnOf(cells: Cells, block: LookupBlock, claim: Claim): BaseArray {
+/** The cells of a claim's block that a part of a lookup block runs over; parts are aligned. */
+function columnOf(cells: Cells, block: LookupBlock, claim: Claim, begin: number, count: number): BaseArray {
   if (claim.kind !== 'block') throw new Error('columns are made of blocks');
   const { name, tree } = claim.block;
   const size = 2 ** block.vars;
   const all = cellsOf(cells, tree, name, claim.axes);
-  if (all.length === size) return all;
-  if (all.length < size) return tiled(cells.backend, all, size);
-  const { start } = cells.plan.shape.pieces[block.piece]!;
+  if (all.length < count) return tiled(cells.backend, all, count);
   const { stepVars, batchVars } = cells.plan.shape;
-  const first = start * 2 ** (stepVars + batchVars);
-  return all.subarray(first, first + size);
+  const piece = all.length > size ? cells.plan.shape.pieces[block.piece]!.start * 2 ** (stepVars + batchVars) : 0;
+  const first = piece + (begin % all.length);
+  return all.subarray(first, first + count);
 }
 
 function cellsOf(cells: Cells, tree: DataTree, name: string, axes: readonly Axis[]): BaseArray {
@@ -109,30 +164,27 @@ export function tiled(backend: Backend, values: BaseArray, size: number): BaseAr
   return out;
 }
 
-function tableEntries(cells: Cells, block: LookupBlock, target: ExtArray, alpha: Ext, beta: Ext): void {
+function tableEntries(cells: Cells, block: LookupBlock, begin: number, count: number, alpha: Ext, beta: Ext): Entries {
   const { backend, plan } = cells;
-  const size = 2 ** block.vars;
-  const index = backend.base(size);
-  for (let i = 0; i < size; i++) index[i] = BigInt(i);
-  const square = F.square(beta);
-  const minus = (value: Ext): Ext => F.neg(value);
-  if (block.kind === 'TR') {
-    backend.combine(target, [index], [minus(F.ONE)], alpha);
-  } else if (block.kind === 'TA') {
-    const [A, M] = [backend.base(size), backend.base(size)];
-    const top = 2 ** plan.shape.manifest.abits - 1;
-    for (let i = 2 ** 15 + 1; i < size; i++) {
-      const y = i - 2 ** 15;
-      A[i] = BigInt(Math.min(y, top));
-      M[i] = y < top ? 1n : 0n;
-    }
-    const tag = F.sub(alpha, F.mul(square, beta));
-    backend.combine(target, [index, A, M], [minus(F.ONE), minus(beta), minus(square)], tag);
-  } else {
-    const values = backend.base(size);
-    plan.shape.expValues.forEach((value, i) => (values[i] = BigInt(value)));
-    backend.combine(target, [index, values], [minus(F.ONE), minus(beta)], F.sub(alpha, F.square(square)));
+  const kind = block.kind as 'TR' | 'TA' | 'TE';
+  const counts = cells.block('S', { TR: 'mR', TA: 'mA', TE: 'mE' }[kind]).subarray(begin, begin + count);
+  const column = (entry: (i: number) => number): BaseArray => {
+    const out = backend.base(count);
+    for (let i = 0; i < count; i++) out[i] = BigInt(entry(begin + i));
+    return out;
+  };
+  const [index, square] = [column((i) => i), F.square(beta)];
+  const [one, first, second] = [F.ONE, beta, square].map(F.neg) as [Ext, Ext, Ext];
+  if (kind === 'TR') return { constant: alpha, coefficients: [one], columns: [index], counts };
+  if (kind === 'TE') {
+    const values = column((i) => plan.shape.expValues[i] ?? 0);
+    return { constant: F.sub(alpha, F.square(square)), coefficients: [one, first], columns: [index, values], counts };
   }
+  const [top, zero] = [2 ** plan.shape.manifest.abits - 1, 2 ** 15];
+  const A = column((i) => Math.min(Math.max(i - zero, 0), top));
+  const M = column((i) => (i > zero && i - zero < top ? 1 : 0));
+  const constant = F.sub(alpha, F.mul(square, beta));
+  return { constant, coefficients: [one, first, second], columns: [index, A, M], counts };
 }
 
 function negate(target: BaseArray, counts: BaseArray): void {

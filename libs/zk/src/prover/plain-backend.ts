@@ -21,9 +21,8 @@ export const plainBackend: Backend = {
   counterHashes,
   randomElements,
   fractionLayer,
-  leafLayer: (p, q) => fractionLayer(embed(p), q),
+  leafLayer,
   scaledSum,
-  leafScaledSum: (p, q, lambda) => scaledSum(embed(p), q, lambda),
   productRound,
   fractionRound,
   mixedRound: (f, g) => productRound(undefined, f, embed(g)),
@@ -162,6 +161,12 @@ function fractionLayer(p: ExtArray, q: ExtArray): Fractions {
     setExt(out.q, x, F.mul(q0, q1));
   }
   return out;
+}
+
+function leafLayer(p: BaseArray, q: ExtArray, out: Fractions): void {
+  const made = fractionLayer(embed(p), q);
+  out.p.set(made.p);
+  out.q.set(made.q);
 }
 
 function scaledSum(p: ExtArray, q: ExtArray, lambda: Ext): { scaled: ExtArray; sum: ExtArray } {
