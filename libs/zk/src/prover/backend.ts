@@ -56,12 +56,9 @@ export interface Backend extends CommittingBackend {
   productRound(rest: Point | undefined, f: ExtArray, g: ExtArray): RoundValues;
   /** The same for a0·a1 − b0·b1. */
   fractionRound(rest: Point, a0: ExtArray, a1: ExtArray, b0: ExtArray, b1: ExtArray): RoundValues;
-  /** The same as productRound without rest, g in the base field. */
-  mixedRound(f: ExtArray, g: BaseArray): RoundValues;
 
   /** f[x] + r·(f[x + half] − f[x]): binds variable 0. The result takes f's place. */
   fold(f: ExtArray, r: Ext): ExtArray;
-  foldBase(f: BaseArray, r: Ext): ExtArray;
 
   /** target[x] += factor·source[x]. */
   addScaled(target: ExtArray, source: ExtArray, factor: Ext): void;
@@ -75,6 +72,8 @@ export interface Backend extends CommittingBackend {
   outer(a: ExtArray, b: ExtArray): ExtArray;
 
   dot(a: ExtArray, b: ExtArray): Ext;
+  /** Σ_x weights[x]·row[x] for each of several rows. */
+  dots(rows: readonly BaseArray[], weights: ExtArray): ExtArray;
   /** Writes constant + Σ_k coefficients_k·columns_k. */
   combine(out: ExtArray, columns: readonly BaseArray[], coefficients: readonly Ext[], constant: Ext): void;
 

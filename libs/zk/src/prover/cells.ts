@@ -2,7 +2,7 @@
 import type { BaseArray } from '../commit/backend.js';
 import type { Columns } from '../commit/columns.js';
 import * as F from '../commit/field/extension.js';
-import type { DataTree } from '../commit/layout/blocks.js';
+import { dataTrees, type DataTree } from '../commit/layout/blocks.js';
 import { relatedLosses } from '../relation/losses/index.js';
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { Backend } from './backend.js';
@@ -10,8 +10,9 @@ import type { SegmentWitness } from './step-state.js';
 import { highLimbs } from './strayed.js';
 
 export class Cells {
-  /** All 2^n cells of the global hypercube. */
-  readonly global: BaseArray;
+  /** The cells of the global hypercube up to the last block; behind it they are zero. */
+  readonly #global: BaseArray;
+  readonly #stored: ReadonlySet<number>;
   readonly #virtual = new Map<string, BaseArray>();
   readonly #views = new Map<string, BaseArray>();
 
@@ -19,7 +20,8 @@ export class Cells {
     readonly plan: Plan,
     readonly backend: Backend,
   ) {
-    this.global = backend.base(2 ** plan.vars);
+    this.#global = backend.base(2 ** plan.profile.m * rowCount(plan));
+    this.#stored = new Set(dataTrees.flatMap((tree) => plan.trees[tree].globalRows));
     for (const [name, size] of virtualSizes(plan)) this.#virtual.set(name, backend.base(size));
   }
 
@@ -29,7 +31,7 @@ export class Cells {
     let view = this.#views.get(key);
     if (view === undefined) {
       const { offset, vars } = placedBlock(this.plan, tree, name);
-      view = this.global.subarray(offset, offset + 2 ** vars);
+      view = this.#global.subarray(offset, offset + 2 ** vars);
       this.#views.set(key, view);
     }
     return view;
@@ -66,11 +68,23 @@ export class Cells {
 
   /** Stored rows of trees, one behind the other. */
   rows(...trees: readonly DataTree[]): BaseArray[] {
-    const length = 2 ** this.plan.profile.m;
-    return trees
-      .flatMap((tree) => this.plan.trees[tree].globalRows)
-      .map((row) => this.global.subarray(row * length, (row + 1) * length));
+    return trees.flatMap((tree) => this.plan.trees[tree].globalRows).map((row) => this.row(row)!);
   }
+
+  /** A row of the hypercube, unless no tree stores it: then it is zero. */
+  row(index: number): BaseArray | undefined {
+    if (!this.#stored.has(index)) return undefined;
+    const length = 2 ** this.plan.profile.m;
+    return this.#global.subarray(index * length, (index + 1) * length);
+  }
+}
+
+/** Up to the end of the last block: large ones lie there with the rows that are zero and not stored. */
+function rowCount(plan: Plan): number {
+  const ends = dataTrees.flatMap((tree) =>
+    plan.trees[tree].blocks.map(({ name, vars }) => placedBlock(plan, tree, name).offset + 2 ** vars),
+  );
+  return Math.ceil(Math.max(...ends) / 2 ** plan.profile.m);
 }
 
 /** The tensors that messages are made of but no tree holds, with their sizes. */

@@ -55,11 +55,6 @@ export class KernelBackend extends KernelCommitter implements Backend {
     });
   }
 
-  mixedRound(f: ExtArray, g: BaseArray): RoundValues {
-    const [atF, atG, half] = [this.memory.at(f), this.memory.at(g), g.length / 2];
-    return this.#sumParts(half, (begin, end, out) => ['plainRoundMixed', atF, atG, half, begin, end, out]);
-  }
-
   fold(f: ExtArray, r: Ext): ExtArray {
     const half = f.length / 4;
     const own = isResident(f) ? f : this.memory.copy(f);
@@ -69,16 +64,6 @@ export class KernelBackend extends KernelCommitter implements Backend {
       this.split(half, (begin, end) => ['foldExt', at, half, atR, begin, end, at]);
     });
     return extView(own, 0, half);
-  }
-
-  foldBase(f: BaseArray, r: Ext): ExtArray {
-    const half = f.length / 2;
-    const out = this.memory.words(2 * half);
-    this.memory.scratch(() => {
-      const [at, atR, to] = [this.memory.at(f), this.memory.at(extArray([r])), this.memory.at(out)];
-      this.split(half, (begin, end) => ['foldBase', at, half, atR, begin, end, to]);
-    });
-    return out;
   }
 
   addScaled(target: ExtArray, source: ExtArray, factor: Ext): void {
@@ -141,6 +126,28 @@ export class KernelBackend extends KernelCommitter implements Backend {
       this.engine.kernels.dotExt(this.memory.at(a), this.memory.at(b), a.length / 2, this.memory.at(out));
       return extAt(out, 0);
     });
+  }
+
+  dots(rows: readonly BaseArray[], weights: ExtArray): ExtArray {
+    const out = this.memory.words(2 * rows.length);
+    this.memory.scratch(() => {
+      const by = this.memory.at(weights);
+      const [count, to] = [weights.length / 2, out.byteOffset];
+      const tasks = rows.map((row, k): Task => [
+        'bindBase',
+        this.memory.at(row),
+        0,
+        1,
+        count,
+        1,
+        0,
+        1,
+        by,
+        to + 16 * k,
+      ]);
+      this.engine.run(tasks);
+    });
+    return out;
   }
 
   combine(out: ExtArray, columns: readonly BaseArray[], coefficients: readonly Ext[], constant: Ext): void {

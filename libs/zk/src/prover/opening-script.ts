@@ -1,6 +1,6 @@
 /** The prover's messages of the batching rounds and of the opening (libs/zk/SPEC.md §8, §9). */
 import { extArray, extAt, extList, extView } from '../commit/arrays.js';
-import type { BaseArray, ExtArray } from '../commit/backend.js';
+import type { ExtArray } from '../commit/backend.js';
 import { encodeMatrix, hashMatrix, rowsOf, type OpenableTree } from '../commit/commit.js';
 import { domainPoint } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
@@ -15,9 +15,13 @@ import type { Site } from '../transcript/sites.js';
 import type { CombinedClaim } from '../verifier/flow/pads.js';
 import type { Backend, RoundValues } from './backend.js';
 import type { Cells } from './cells.js';
-import { omegaVector } from './omega-vector.js';
+import { OmegaRows } from './omega-rows.js';
 import type { RecordingTranscript } from './recording-transcript.js';
+import { foldedRows, foldProducts, roundOfProducts, rowProducts } from './row-rounds.js';
 import type { Script } from './sumcheck-script.js';
+
+/** Most row variables whose rounds are made from products of rows: of Ω one part in 2^4 is kept. */
+export const rowsTogether = 4;
 
 /** The six special rows of S as three extension rows (libs/zk/SPEC.md §4.2). */
 export interface MaskRows {
@@ -114,29 +118,35 @@ class OpeningScript {
     const { plan } = cells;
     const { m } = plan.profile;
     const backend = this.#backend;
-    let omega = omegaVector(backend, plan, combined);
-    let values: ExtArray | undefined;
+    const rows = new OmegaRows(backend, plan, combined);
     const point: Ext[] = [];
     const stripWeights: Ext[] = [];
-    for (let j = 0; j < plan.rowVars; j++) {
-      const round = values ? backend.productRound(undefined, omega, values) : backend.mixedRound(omega, cells.global);
+    const send = function* (round: RoundValues): Script<Ext> {
+      const j = point.length;
       const { d, e } = meanOf(round, plan.vars - 1 - j);
       yield F.add(d, extAt(masks.strip, 2 * j));
       yield F.add(e, extAt(masks.strip, 2 * j + 1));
       const rho = transcript.take('rowRound');
       point.push(rho);
       stripWeights.push(F.sub(rho, F.HALF), F.sub(F.square(rho), rho));
+      return rho;
+    };
+    const together = Math.min(plan.rowVars, rowsTogether);
+    let products = together > 0 ? rowProducts(cells, rows, together) : [];
+    while (point.length < together) products = foldProducts(products, yield* send(roundOfProducts(products)));
+    let { weights: omega, values } = foldedRows(cells, rows, point);
+    while (point.length < plan.rowVars) {
+      const rho = yield* send(backend.productRound(undefined, omega, values));
       omega = backend.fold(omega, rho);
-      values = values ? backend.fold(values, rho) : backend.foldBase(cells.global, rho);
+      values = backend.fold(values, rho);
     }
-    const folded = values ?? this.#lift(cells.global);
     let u = backend.dot(omega, masks.H);
     stripWeights.forEach((weight, i) => {
       u = F.add(u, F.mul(F.scale(weight, 1n << BigInt(m)), extAt(masks.stripMask, i)));
     });
     yield u;
     const delta = transcript.take('delta');
-    return { omega, phi: this.#maskedRow(folded, point, delta), stripWeights, delta };
+    return { omega, phi: this.#maskedRow(values, point, delta), stripWeights, delta };
   }
 
   /** f* ‖ R*: the mask row plus δ times the folded rows, random coefficients included. */
@@ -230,12 +240,6 @@ class OpeningScript {
       state = { weights: this.#backend.fold(state.weights, rho), vector: this.#backend.fold(state.vector, rho) };
     }
     return state;
-  }
-
-  #lift(base: BaseArray): ExtArray {
-    const out = this.#backend.ext(base.length);
-    this.#backend.combine(out, [base], [F.ONE], F.ZERO);
-    return out;
   }
 }
 

@@ -1,6 +1,6 @@
 /** The backend in bigint arithmetic, straight from the definitions: slow, and the oracle of every kernel. */
 import { keccak_256 as keccak } from '@noble/hashes/sha3.js';
-import { embed, extAt, setExt, toField } from '../commit/arrays.js';
+import { embed, extArray, extAt, setExt, toField } from '../commit/arrays.js';
 import type { BaseArray, Code, CodeRows, DoubleRows, ExtArray } from '../commit/backend.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
@@ -25,9 +25,7 @@ export const plainBackend: Backend = {
   scaledSum,
   productRound,
   fractionRound,
-  mixedRound: (f, g) => productRound(undefined, f, embed(g)),
   fold,
-  foldBase: (f, r) => fold(embed(f), r),
   addScaled,
   addTensors,
   addPowers,
@@ -36,6 +34,7 @@ export const plainBackend: Backend = {
   outer,
   bind,
   dot,
+  dots: (rows, weights) => extArray(rows.map((row) => dot(embed(row), weights))),
   combine,
   setIntegers,
   countSums,

@@ -74,8 +74,7 @@ function noise(
   const cells = new Cells(of, backend);
   for (const tree of dataTrees) {
     for (const row of of.trees[tree].globalRows) {
-      const length = 2 ** of.profile.m;
-      cells.global.set(uniform(length), row * length);
+      cells.row(row)!.set(uniform(2 ** of.profile.m));
     }
   }
   const special = maskRows(backend, of, seedOf('simulated masks'));

@@ -5,16 +5,16 @@
 import { vi } from 'vitest';
 import { Rejection } from '#attestation/base';
 import type { Examples, Manifest } from '#libs/step';
+import { extAt } from '../commit/arrays.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import type { Backend } from '../prover/backend.js';
 import type { Cells } from '../prover/cells.js';
 import { executeSegment, type SegmentWitness } from '../prover/execute.js';
 import { countLookups } from '../prover/multiplicities.js';
-import { omegaVector } from '../prover/omega-vector.js';
+import { OmegaRows } from '../prover/omega-rows.js';
 import { proveWitness, runSegment } from '../prover/prove.js';
 import * as steps from '../prover/step-script.js';
-import { lifted } from '../prover/sumcheck-script.js';
 import { SITE, type Site } from '../transcript/sites.js';
 import { Transcript } from '../transcript/transcript.js';
 import * as padProducts from '../verifier/flow/pads.js';
@@ -135,7 +135,11 @@ function formValue(backend: Backend, cells: Cells, { constant, claims, pads }: L
 /** ⟨Ω, w⟩. */
 export function claimValue(backend: Backend, cells: Cells, combined: CombinedClaim): Ext {
   const mark = backend.mark();
-  const value = backend.dot(omegaVector(backend, cells.plan, combined), lifted(backend, cells.global));
+  let value = F.ZERO;
+  new OmegaRows(backend, cells.plan, combined).each((row, weights) => {
+    const own = cells.row(row);
+    if (own) value = F.add(value, extAt(backend.dots([own], weights), 0));
+  });
   backend.release(mark);
   return value;
 }

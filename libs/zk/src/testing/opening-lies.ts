@@ -9,13 +9,11 @@ import { inversePowerOfTwo, mul, sub } from '../commit/field/goldilocks.js';
 import type { Backend } from '../prover/backend.js';
 import type { SegmentWitness } from '../prover/execute.js';
 import { countLookups } from '../prover/multiplicities.js';
-import { omegaVector } from '../prover/omega-vector.js';
 import * as opening from '../prover/opening-script.js';
-import { lifted } from '../prover/sumcheck-script.js';
 import { levelsOf } from '../relation/levels.js';
 import type { Site } from '../transcript/sites.js';
 import { Transcript } from '../transcript/transcript.js';
-import { freezeChallenges, frozenChallenge } from './lies.js';
+import { claimValue, freezeChallenges, frozenChallenge } from './lies.js';
 import type { TestSegment } from './segments.js';
 
 export const frozen = (site: Site, count = 0): F.Ext => extFromDigest(frozenChallenge(site, count));
@@ -66,10 +64,7 @@ export function reachInto(change: (given: opening.OpeningInput) => Partial<Backe
 
 /** By how much the combined claim is wrong: target − ⟨Ω, w⟩. */
 export function claimError(backend: Backend, { cells, combined }: opening.OpeningInput): F.Ext {
-  const mark = backend.mark();
-  const truth = backend.dot(omegaVector(backend, cells.plan, combined), lifted(backend, cells.global));
-  backend.release(mark);
-  return F.sub(combined.target, truth);
+  return F.sub(combined.target, claimValue(backend, cells, combined));
 }
 
 /** The error of the claim behind the row rounds: u + δ·2^m·c against what it is of the committed rows. */
@@ -111,12 +106,12 @@ export function addPolynomial(target: ExtArray, poly: readonly bigint[], factor:
 export const dotPolynomial = (weights: ExtArray, poly: readonly bigint[]): F.Ext =>
   F.sum(poly.map((coefficient, i) => F.scale(extAt(weights, i), coefficient)));
 
-/** Folds of the row rounds and of the levels up to `level` (from 1): weights and vector in turn, the first vector from the base field. */
+/** Folds of the row rounds and of the levels up to `level` (from 1): weights and vector in turn. */
 function foldsUntil({ plan }: TestSegment, level: number): number {
   const rounds = levelsOf(plan.profile)
     .slice(0, level)
     .reduce((sum, { rowVars }) => sum + rowVars, 0);
-  return 2 * plan.rowVars - 1 + 2 * rounds;
+  return 2 * Math.max(0, plan.rowVars - opening.rowsTogether) + 2 * rounds;
 }
 
 /** Changes the vector that a level left, before it is sent or committed. */

@@ -77,10 +77,10 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
     same((target) => target.productRound(rest, a0, a1));
     same((target) => target.productRound(undefined, a0, a1));
     same((target) => target.fractionRound(rest, a0, a1, b0, b1));
-    same((target) => target.mixedRound(a0, counts));
     same((target) => target.fold(a0, r));
-    same((target) => target.foldBase(counts, r));
     same((target) => ({ sum: target.dot(a0, a1) }));
+    same((target) => target.dots([counts, base(8, 2 * half), counts], a0));
+    same((target) => target.dots([counts], a1));
   });
 
   it('adds multiples and powers in place', () => {
