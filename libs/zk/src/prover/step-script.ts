@@ -1,5 +1,5 @@
 /** The prover's messages of F0 and F2 to F6 (libs/zk/SPEC.md §7). */
-import { extView } from '../commit/arrays.js';
+import { extAt, extView, setExt } from '../commit/arrays.js';
 import type { BaseArray, ExtArray } from '../commit/backend.js';
 import { oodOf } from '../commit/commit.js';
 import * as F from '../commit/field/extension.js';
@@ -31,6 +31,13 @@ interface UpdateTerm {
   readonly steps: readonly Ext[];
 }
 
+/** Cells of a layer in the order [t][unit][b], or [unit][t][b]. */
+interface Tensor {
+  readonly cells: BaseArray;
+  readonly units: number;
+  readonly unitsFirst: boolean;
+}
+
 export function* stepScript(
   cells: Cells,
   transcript: RecordingTranscript,
@@ -57,7 +64,9 @@ class StepScript {
     const leaf = yield* lookupScript(cells, transcript);
     yield* this.#columns(leaf.point);
     yield* leaf.close;
+    const products = backend.mark();
     const back = yield* this.#products(leaf.point);
+    backend.release(products);
     const updates = yield* this.#matmuls(leaf.point, back);
     yield* this.#updates(leaf.point, updates);
     yield* this.#padProducts(pads);
@@ -183,7 +192,7 @@ class StepScript {
 
   #forwardTerm(layer: number, step: Point, output: ExtArray, sample: Point): MatmulTerm {
     const { backend } = this.cells;
-    const bound = backend.bind(this.#activation(layer - 1), backend.eqTable(sample, F.ONE), 1);
+    const bound = this.#boundSamples(this.#activation(layer - 1), backend.eqTable(sample, F.ONE));
     return {
       layer,
       f: scaledSegments(backend, bound, eqTable(step)),
@@ -196,7 +205,7 @@ class StepScript {
   #backTerm(layer: number, { step, unit, sample }: TensorPoint): MatmulTerm {
     const { backend } = this.cells;
     const input = backend.eqTable(unit, F.ONE);
-    const bound = backend.bind(this.#errors(layer), backend.eqTable(sample, F.ONE), 1);
+    const bound = this.#boundSamples(this.#errors(layer), backend.eqTable(sample, F.ONE));
     return {
       layer,
       f: scaledSegments(backend, bound, eqTable(step)),
@@ -225,11 +234,12 @@ class StepScript {
         extView(out, t * width, width).set(atStart(this.#endOf(layer, t / length - 1)));
         continue;
       }
-      const own = tensor.subarray((t - 1) * width * samples, t * width * samples);
-      const moved = backend.bind(own, extView(bound, (t - 1) * samples, samples), 1);
+      const mark = backend.mark();
+      const moved = backend.bind(this.#ofStep(tensor, t - 1), extView(bound, (t - 1) * samples, samples), 1);
       const target = extView(out, t * width, width);
       target.set(extView(out, (t - 1) * width, width));
       backend.addScaled(target, moved, F.fromInteger(-this.stepSizes[t - 1]!));
+      backend.release(mark);
     }
     return out;
   }
@@ -243,12 +253,12 @@ class StepScript {
 
   /** A_{l−1} bound over its units: [t][b]. */
   #boundActivation(layer: number, input: ExtArray): ExtArray {
-    return this.cells.backend.bind(this.#activation(layer - 1), input, 2 ** this.cells.plan.shape.batchVars);
+    return this.#boundUnits(this.#activation(layer - 1), input);
   }
 
   /** G_l bound over its units: [t][b]. */
   #boundError(layer: number, output: ExtArray): ExtArray {
-    return this.cells.backend.bind(this.#errors(layer), output, 2 ** this.cells.plan.shape.batchVars);
+    return this.#boundUnits(this.#errors(layer), output);
   }
 
   /** [t][b] with zeros for the samples that only fill the batch up. */
@@ -261,38 +271,57 @@ class StepScript {
     return values;
   }
 
-  /** A_l as [t][unit][b]; A_0 is the data. */
-  #activation(layer: number): BaseArray {
-    if (layer > 0) return this.cells.block('S', `A${layer}`);
+  /** A_l; A_0 is the data. */
+  #activation(layer: number): Tensor {
     const { shape } = this.cells.plan;
-    const data = this.cells.data('X');
-    if (!shape.inputsFirst) return data;
-    this.#data ??= transposed(this.cells, data, shape.widths[0]!);
-    return this.#data;
+    const cells = layer > 0 ? this.cells.block('S', `A${layer}`) : this.cells.data('X');
+    return { cells, units: shape.widths[layer]!, unitsFirst: layer === 0 && shape.inputsFirst };
   }
 
-  /** G_l as [t][unit][b], also for the last layer, whose committed order is [unit][t][b]. */
-  #errors(layer: number): BaseArray {
-    const { shape } = this.cells.plan;
-    if (layer < shape.layers.length) return this.cells.block('S', `G${layer}`);
-    this.#lastErrors ??= transposed(this.cells, this.cells.block('S', 'GL'), 2 ** shape.widthVars.at(-1)!);
-    return this.#lastErrors;
+  /** G_l; of the last layer the committed order is [unit][t][b]. */
+  #errors(layer: number): Tensor {
+    const { layers, widths } = this.cells.plan.shape;
+    const isLast = layer === layers.length;
+    const cells = this.cells.block('S', isLast ? 'GL' : `G${layer}`);
+    return { cells, units: widths[layer]!, unitsFirst: isLast };
   }
 
-  #lastErrors: BaseArray | undefined;
-  #data: BaseArray | undefined;
-}
-
-/** [unit][t][b] as [t][unit][b]. */
-function transposed(cells: Cells, from: BaseArray, units: number): BaseArray {
-  const { stepVars, batchVars } = cells.plan.shape;
-  const [steps, samples] = [2 ** stepVars, 2 ** batchVars];
-  const out = cells.backend.base(from.length);
-  for (let unit = 0; unit < units; unit++) {
-    for (let t = 0; t < steps; t++) {
-      const row = from.subarray((unit * steps + t) * samples, (unit * steps + t + 1) * samples);
-      out.set(row, (t * units + unit) * samples);
+  /** [unit][b] of one step. */
+  #ofStep({ cells, units, unitsFirst }: Tensor, t: number): BaseArray {
+    const { steps, samples } = this.cells.plan.shape;
+    if (!unitsFirst) return cells.subarray(t * units * samples, (t + 1) * units * samples);
+    const out = this.cells.backend.base(units * samples);
+    for (let unit = 0; unit < units; unit++) {
+      const first = (unit * steps + t) * samples;
+      out.set(cells.subarray(first, first + samples), unit * samples);
     }
+    return out;
   }
-  return out;
+
+  /** [t][b]. */
+  #boundUnits(tensor: Tensor, weights: ExtArray): ExtArray {
+    const { backend } = this.cells;
+    const { steps, samples } = this.cells.plan.shape;
+    if (!tensor.unitsFirst) return backend.bind(tensor.cells, weights, samples);
+    const out = backend.ext(steps * samples);
+    for (let t = 0; t < steps; t++) {
+      const mark = backend.mark();
+      extView(out, t * samples, samples).set(backend.bind(this.#ofStep(tensor, t), weights, samples));
+      backend.release(mark);
+    }
+    return out;
+  }
+
+  /** [t][unit]. */
+  #boundSamples({ cells, units, unitsFirst }: Tensor, weights: ExtArray): ExtArray {
+    const { backend, plan } = this.cells;
+    const bound = backend.bind(cells, weights, 1);
+    if (!unitsFirst) return bound;
+    const { steps } = plan.shape;
+    const out = backend.ext(steps * units);
+    for (let unit = 0; unit < units; unit++) {
+      for (let t = 0; t < steps; t++) setExt(out, t * units + unit, extAt(bound, unit * steps + t));
+    }
+    return out;
+  }
 }
