@@ -156,7 +156,7 @@ function commitBenches(engine: Engine): BenchResult[] {
   const leaves = memory.allocate(32 * domain);
   const encode = Array.from({ length: 2 ** (LOG_BLOWUP - 1) }, (_, i): Task => [
     ...(['encodeRows', messages, random, 512, LOG_ROW, LOG_ROW + LOG_BLOWUP] as const),
-    ...([0, ROWS, 2 * i, roots, codewords] as const),
+    ...([0, ROWS, 2 * i, 2, roots, codewords] as const),
   ]);
   const hash = Array.from({ length: 16 }, (_, i): Task => [
     ...(['hashLeaves', codewords, ROWS, (i * domain) / 16] as const),

@@ -43,7 +43,7 @@ export interface CommittingBackend {
 
   /**
    * Codewords of rows (libs/zk/SPEC.md §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on the points of `count` cosets in
-   * domain order, first and count even; without them, on all. Row-major without gaps.
+   * domain order, of one or of pairs; without them, on all. Row-major without gaps.
    */
   encodeRows(rows: CodeRows, code: Code, first?: number, count?: number): BaseArray;
 

@@ -35,7 +35,7 @@ const keptCodewords = { bytes: 2 ** 28, logBlowup: 3 };
 /** Lowest levels of a tree that are not kept: an opened leaf's are hashed again, 2^6 leaves at a time. */
 const droppedLevels = 6;
 /** Fewest leaves that are hashed at a time. */
-const leavesAtOnce = 2 ** 15;
+const leavesAtOnce = 2 ** 14;
 
 export interface OpenableTree {
   readonly matrix: CodedMatrix;
@@ -105,7 +105,7 @@ export function hashMatrix(
   const { m, logBlowup } = matrix;
   const size = 2 ** (m + logBlowup);
   const from = Math.min(droppedLevels, m);
-  const count = Math.min(size, Math.max(2 ** (m + 1), leavesAtOnce));
+  const count = Math.min(size, Math.max(2 ** m * (matrix.rows > 1 ? 1 : 2), leavesAtOnce));
   const lowest = byteArray(backend, (32 * size) / 2 ** from);
   for (let begin = 0; begin < size; begin += count) {
     const mark = backend.mark();
@@ -119,7 +119,7 @@ export function hashMatrix(
   return buildTree(backend, lowest, digestBytes, from);
 }
 
-/** Symbols of all rows on whole pairs of cosets. */
+/** Symbols of all rows on one coset or on pairs. */
 function symbolsBetween(
   backend: CommittingBackend,
   { rows, m, logBlowup, random, codewords, messages }: CodedMatrix,

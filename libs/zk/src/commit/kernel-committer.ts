@@ -55,14 +55,16 @@ export class KernelCommitter implements CommittingBackend {
       const tail = this.memory.rowAddresses(random, rows);
       const to = this.memory.addressList(messages.map((_, k) => out.byteOffset + 8 * size * (k * count - first)));
       const { roots, threads } = this.engine;
-      const share = Math.ceil((rows * count) / (2 * Math.max(threads, count / 2)));
+      const cosets = Math.min(2, count);
+      const [together, parts] = [3 - cosets, Math.ceil((cosets * threads) / count)];
+      const share = together * Math.ceil(rows / (together * parts));
       const tasks: Task[] = [];
-      for (let coset = first; coset < first + count; coset += 2) {
+      for (let coset = first; coset < first + count; coset += cosets) {
         for (let begin = 0; begin < rows; begin += share) {
           const end = Math.min(rows, begin + share);
           tasks.push([
             'encodeRows',
-            ...[from, tail, random.length / rows, m, m + logBlowup, begin, end, coset, roots, to],
+            ...[from, tail, random.length / rows, m, m + logBlowup, begin, end, coset, cosets, roots, to],
           ]);
         }
       }

@@ -38,6 +38,7 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
       const rows = { messages: [1, 2, 3].map((k) => base(k, 2 ** m)), random: base(9, 3 * 2 ** (m - 1)) };
       same((target) => target.encodeRows(rows, { m, logBlowup: 2 }));
       same((target) => target.encodeRows(rows, { m, logBlowup: 3 }, 2, 4));
+      same((target) => target.encodeRows(rows, { m, logBlowup: 3 }, 3, 1));
     }
   });
 

@@ -6,15 +6,15 @@ import { sampleBase } from './reference/samples.js';
 
 const { memory, kernels, roots } = createEngine({ rowLogMax: 12 });
 
-function encode(messages: bigint[][], random: bigint[][], m: number, logBlowup: number): bigint[][] {
+function encode(messages: bigint[][], random: bigint[][], m: number, logBlowup: number, cosets = 2): bigint[][] {
   const mark = memory.mark();
   const domain = 2 ** (m + logBlowup);
   const at = memory.placeTable(messages.map((message) => memory.place(message)));
   const tail = memory.placeTable(random.map((words) => memory.place(words)));
   const codewords = messages.map(() => memory.allocate(8 * domain));
   const out = memory.placeTable(codewords);
-  for (let coset = 0; coset < 2 ** logBlowup; coset += 2) {
-    kernels.encodeRows(at, tail, random[0]!.length, m, m + logBlowup, 0, messages.length, coset, roots, out);
+  for (let coset = 0; coset < 2 ** logBlowup; coset += cosets) {
+    kernels.encodeRows(at, tail, random[0]!.length, m, m + logBlowup, 0, messages.length, coset, cosets, roots, out);
   }
   const rows = codewords.map((codeword) => [...memory.words(codeword, domain)]);
   memory.release(mark);
@@ -42,6 +42,7 @@ describe('row encoding', () => {
         const random = [4, 5, 6].map((seed) => sampleBase(100 * m + seed, t));
         const expected = messages.map((message, i) => encodeRow(message, random[i]!, logBlowup));
         expect(encode(messages, random, m, logBlowup)).toEqual(expected);
+        expect(encode(messages, random, m, logBlowup, 1)).toEqual(expected);
       }
     }
   });

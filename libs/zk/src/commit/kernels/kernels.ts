@@ -37,6 +37,7 @@ export interface Kernels {
     rowBegin: number,
     rowEnd: number,
     coset: number,
+    cosets: number,
     roots: Offset,
     out: Offset,
   ): void;

@@ -36,7 +36,20 @@ describe('worker pool', () => {
       const tables = [messages, random, codewords].map((list) => memory.placeTable(list));
       const [rows, tails, out] = tables as [Offset, Offset, Offset];
       run(
-        [0, 2, 4, 6].map((coset): Task => ['encodeRows', rows, tails, 40, m, m + logBlowup, 0, 3, coset, roots, out]),
+        [0, 2, 4, 6].map((coset): Task => [
+          'encodeRows',
+          rows,
+          tails,
+          40,
+          m,
+          m + logBlowup,
+          0,
+          3,
+          coset,
+          2,
+          roots,
+          out,
+        ]),
       );
       return codewords.flatMap((codeword) => [...memory.words(codeword, 2 ** (m + logBlowup))]);
     };

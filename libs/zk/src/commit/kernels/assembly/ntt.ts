@@ -48,14 +48,21 @@ function passBits(rest: i32): i32 {
 }
 
 /**
- * Twiddles of cosets `coset` and `coset`+1 in the order of use: for each pass and block the root's powers 1 … 2^bits-1.
+ * Twiddles of two cosets in the order of use: for each pass and block the root's powers 1 … 2^bits-1.
  *
  * @param m            log2 of the message length
  * @param logDomain    m + R
  * @param roots        rootTable(m) or larger
  * @param out          2^m v128
  */
-export function cosetTwiddles(m: i32, logDomain: i32, coset: usize, roots: usize, out: usize): void {
+export function cosetTwiddles(
+  m: i32,
+  logDomain: i32,
+  coset: usize,
+  other: usize,
+  roots: usize,
+  out: usize,
+): void {
   let at = out;
   let done: i32 = 0;
   while (done < m) {
@@ -63,7 +70,7 @@ export function cosetTwiddles(m: i32, logDomain: i32, coset: usize, roots: usize
     const exponent = (<u64>1) << (m - done - bits);
     const factor = i64x2(
       cosetPower(coset, logDomain, exponent),
-      cosetPower(coset + 1, logDomain, exponent),
+      cosetPower(other, logDomain, exponent),
     );
     const count = (<usize>1) << bits;
     const blocks: usize = (<usize>1) << done;
@@ -331,13 +338,14 @@ export function setEncodeScratch(pointer: usize): void {
 }
 
 /**
- * Encodes rows on the cosets `coset` and `coset`+1 (coset even).
+ * Encodes rows on the cosets `coset` and `coset`+1, or two rows at a time on `coset` alone.
  *
  * @param rows          u32 addresses of rows of 2^m canonical words
  * @param random        u32 addresses of `randomCount` words for each row: the coefficients from Y^(2^m) on
  * @param randomCount   0 … 2^m
  * @param m             log2 of the message length, 1 … 20
  * @param logDomain     m + R, R >= 1
+ * @param cosets        1 or 2; `coset` is even where it is 2
  * @param roots         rootTable(m) or larger
  * @param out           u32 addresses of 2^logDomain words for each row
  */
@@ -350,23 +358,35 @@ export function encodeRows(
   rowBegin: usize,
   rowEnd: usize,
   coset: usize,
+  cosets: usize,
   roots: usize,
   out: usize,
 ): void {
   const size: usize = (<usize>1) << m;
   const twiddles = work + (size << 4);
   const scratch = work + (size << 5);
-  cosetTwiddles(m, logDomain, coset, roots, twiddles);
-  const wrap = i64x2(cosetPower(coset, logDomain, size), cosetPower(coset + 1, logDomain, size));
-  for (let row = rowBegin; row < rowEnd; row++) {
-    const message = <usize>load<u32>(rows + (row << 2));
-    for (let j: usize = 0; j < size; j++) v128.store(work + (j << 4), v128.load_splat<u64>(message + (j << 3)));
-    const tail = <usize>load<u32>(random + (row << 2));
+  const last = coset + cosets - 1;
+  cosetTwiddles(m, logDomain, coset, last, roots, twiddles);
+  const wrap = i64x2(cosetPower(coset, logDomain, size), cosetPower(last, logDomain, size));
+  for (let row = rowBegin; row < rowEnd; row += 3 - cosets) {
+    const other = cosets == 2 ? row : min(row + 1, rowEnd - 1);
+    const a = <usize>load<u32>(rows + (row << 2));
+    const b = <usize>load<u32>(rows + (other << 2));
+    for (let j: usize = 0; j < size; j++) v128.store(work + (j << 4), pairAt(a + (j << 3), b + (j << 3)));
+    const tailA = <usize>load<u32>(random + (row << 2));
+    const tailB = <usize>load<u32>(random + (other << 2));
     for (let j: usize = 0; j < <usize>randomCount; j++) {
       const at = work + (j << 4);
-      v128.store(at, addV(v128.load(at), mulV(v128.load_splat<u64>(tail + (j << 3)), wrap)));
+      v128.store(at, addV(v128.load(at), mulV(pairAt(tailA + (j << 3), tailB + (j << 3)), wrap)));
     }
     const first = <usize>load<u32>(out + (row << 2)) + (coset << (m + 3));
-    transform(work, m, twiddles, scratch, first, first + (size << 3));
+    const second = <usize>load<u32>(out + (other << 2)) + (last << (m + 3));
+    transform(work, m, twiddles, scratch, first, second);
   }
+}
+
+// @ts-ignore: decorator
+@inline
+function pairAt(a: usize, b: usize): v128 {
+  return v128.load_lane<u64>(b, v128.load_zero<u64>(a), 1);
 }
