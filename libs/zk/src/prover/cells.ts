@@ -6,7 +6,7 @@ import { dataTrees, type DataTree } from '../commit/layout/blocks.js';
 import { relatedLosses } from '../relation/losses/index.js';
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { Backend } from './backend.js';
-import type { SegmentWitness } from './step-state.js';
+import type { SegmentRoom, SegmentWitness } from './step-state.js';
 import { highLimbs } from './strayed.js';
 
 export class Cells {
@@ -51,13 +51,25 @@ export class Cells {
     for (const [name, values] of columns) this.backend.setIntegers(this.block(tree, name), values);
   }
 
+  /** The memory of cells that are still zero, for the integers of the segment that they will be set from. */
+  room(): SegmentRoom {
+    const { shape, trees } = this.plan;
+    const doubles = ({ buffer, byteOffset, length }: BaseArray): Float64Array =>
+      new Float64Array(buffer, byteOffset, length);
+    return {
+      witness: new Map(trees.S.blocks.map(({ name }) => [name, doubles(this.block('S', name))])),
+      data: new Map(['X', 'Y'].map((name) => [name, doubles(this.data(name))])),
+      virtual: new Map([...this.#virtual].map(([name, array]) => [name, doubles(array)])),
+    };
+  }
+
   /** From the integers of a segment, which are of no use to the cells from then on. @param committed the data in its tree */
   setSegment({ witness, data, before, after, virtual }: SegmentWitness, committed: Columns): void {
     this.setBlocks('S', witness);
     this.setBlocks('D', committed);
     this.setBlocks('W0', before);
     this.setBlocks('WT', after);
-    for (const [name, values] of [...virtual, ...data]) {
+    for (const [name, values] of new Map([...virtual, ...data])) {
       const array = this.#virtual.get(name);
       if (array === undefined) continue;
       this.backend.setIntegers(array, values);

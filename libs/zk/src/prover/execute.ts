@@ -5,11 +5,11 @@
  */
 import { countsAt, guardTable, type Examples, type LayerScale, type Weights } from '#libs/step';
 import type { DoubleRows } from '../commit/backend.js';
-import { dataColumns, paddedWeights, unpaddedWeights, type Columns } from '../commit/columns.js';
+import { dataColumns, writeRecords, paddedWeights, unpaddedWeights, type Columns } from '../commit/columns.js';
 import type { Shape, StepShape } from '../commit/layout/shape.js';
 import type { Backend } from './backend.js';
 import { executedLosses } from './losses/index.js';
-import { guardOf, slice, type SegmentWitness, type StepState } from './step-state.js';
+import { guardOf, slice, type SegmentRoom, type SegmentWitness, type StepState } from './step-state.js';
 import { highLimbs, joined, largest, sumInLimbs } from './strayed.js';
 
 export type { SegmentWitness } from './step-state.js';
@@ -19,6 +19,7 @@ export type { SegmentWitness } from './step-state.js';
  * @param examples  the superblock's records, T·B of them
  * @param stepSizes m_t, 0 for null steps
  * @param guards    others than those of the relation for a witness that does not meet it
+ * @param room      where columns are to lie; those that it does not name are made
  * @throws GuardViolation GUARD_VIOLATION naming step and tensor
  */
 export function executeSegment(
@@ -29,14 +30,16 @@ export function executeSegment(
   firstStep: number,
   stepSizes: readonly number[],
   guards = guardTable(shape.manifest, 'proved'),
+  room?: SegmentRoom,
 ): SegmentWitness {
   const resident = (count: number): Float64Array => backend.doubles(count);
+  if (room) writeRecords(shape, room.data, examples);
   const columns: SegmentWitness = {
-    witness: new Map(),
-    data: dataColumns(shape, examples, resident),
+    witness: new Map(room?.witness),
+    data: room?.data ?? dataColumns(shape, examples, resident),
     before: paddedWeights(shape, weights),
     after: paddedWeights(shape, weights, resident),
-    virtual: new Map(),
+    virtual: new Map(room?.virtual),
   };
   const length = stepSizes.length / 2 ** shape.segmentVars;
   stepSizes.forEach((size, t) => {

@@ -30,6 +30,7 @@ import { openingScript, type MaskRows } from './opening-script.js';
 import { ProverSource } from './prover-source.js';
 import { RecordingTranscript } from './recording-transcript.js';
 import { stepScript } from './step-script.js';
+import type { SegmentRoom } from './step-state.js';
 
 /** What opens a weight commitment. */
 export interface WeightSecret {
@@ -86,7 +87,7 @@ export function proveSegment(
     options.onPhase?.('execute');
     const cells = new Cells(plan, backend);
     const executed = backend.mark();
-    const segment = runSegment(backend, plan, input);
+    const segment = runSegment(backend, plan, input, cells.room());
     cells.setSegment(segment, committedData(plan, input, segment));
     const after = weightsAfter(plan.shape, segment);
     backend.release(executed);
@@ -99,13 +100,22 @@ export function proveSegment(
 }
 
 /** The integers of a segment, multiplicities of the lookups included. */
-export function runSegment(backend: Backend, plan: Plan, input: SegmentInput): SegmentWitness {
+export function runSegment(backend: Backend, plan: Plan, input: SegmentInput, room?: SegmentRoom): SegmentWitness {
   const { manifest, index } = input.statement;
   const { steps } = plan.shape;
   const firstStep = index * steps;
   const sizes = scheduleOf(manifest, firstStep, steps);
   const examples = inOrder(plan, input);
-  const segment = executeSegment(backend, plan.shape, input.before.weights, examples, firstStep, sizes);
+  const segment = executeSegment(
+    backend,
+    plan.shape,
+    input.before.weights,
+    examples,
+    firstStep,
+    sizes,
+    undefined,
+    room,
+  );
   for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
   return segment;
 }

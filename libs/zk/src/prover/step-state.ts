@@ -17,6 +17,9 @@ export interface SegmentWitness {
   readonly virtual: Columns;
 }
 
+/** Columns of zeros for the executor to write to. */
+export type SegmentRoom = Pick<SegmentWitness, 'witness' | 'data' | 'virtual'>;
+
 /** Everything one step reads and writes. */
 export interface StepState {
   readonly backend: Backend;
