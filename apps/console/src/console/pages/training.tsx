@@ -1,5 +1,5 @@
 /** How far the training is, and what the node reports of it. */
-import { metricKinds } from '#attestation/records';
+import type { Metric } from '#attestation/records';
 import { duration, grouped, plain } from '../../reviewer/text.js';
 import { Curve } from '../../ui/curve.js';
 import { isAtWork, isEnd } from '../job-state.js';
@@ -110,12 +110,24 @@ function measuredOf(evaluations: readonly Evaluation[]): readonly Measured[] {
     .filter(({ points }) => points.length > 1);
 }
 
-/** A share as a percentage, a mean loss in nats, others as they are: attestation/SPEC.md §9.10. */
-function readAs(metric: string): { readonly times: number; readonly unit: string } {
-  if (metric === 'loss') return { times: 2 ** -16, unit: '' };
-  const kind = new Map<string, string>(Object.entries(metricKinds)).get(metric);
-  return kind === 'higher' ? { times: 100, unit: ' %' } : { times: 1, unit: '' };
+interface Reading {
+  readonly times: number;
+  readonly unit: string;
 }
+
+const share: Reading = { times: 100, unit: ' %' };
+const asItIs: Reading = { times: 1, unit: '' };
+
+/**
+ * A share as a percentage, a mean loss in nats, others as they are: attestation/SPEC.md §9.10. Of that table this has the
+ * type alone: its values would bring the whole of the records with the first page.
+ */
+const readings: Readonly<Record<Metric, Reading>> = {
+  ...{ accuracy: share, 'exact-match': share, 'label-accuracy': share, auc: share },
+  ...{ loss: { times: 2 ** -16, unit: '' }, sse: asItIs, sae: asItIs },
+};
+
+const readAs = (metric: string): Reading => new Map<string, Reading>(Object.entries(readings)).get(metric) ?? asItIs;
 
 interface SegmentsProps {
   readonly job: Job;
