@@ -157,21 +157,29 @@ describe('the broker over HTTP', () => {
     });
   });
 
-  it('releases a key within 100 milliseconds, with a journal of many lines', async () => {
-    const config = tinyBrokerConfig(job);
-    const { journal } = await tinyBroker(job, config);
-    const ids = (at: number) => ({ dataset: '0x01', jobId: to0x(new Uint8Array(32).fill(at & 255)) });
-    for (let at = 0; at < 2000; at++) journal.append({ at: tinyAt, decision: 'released', ...ids(at) });
-    const { release } = await serve(config);
-    const taken: number[] = [];
+  it('takes no longer to release a key with a journal of many lines', async () => {
+    const served = await Promise.all(
+      [0, 2000].map(async (lines) => {
+        const config = tinyBrokerConfig(job);
+        const { journal } = await tinyBroker(job, config);
+        const ids = (at: number) => ({ dataset: '0x01', jobId: to0x(new Uint8Array(32).fill(at & 255)) });
+        for (let at = 0; at < lines; at++) journal.append({ at: tinyAt, decision: 'released', ...ids(at) });
+        const { release } = await serve(config);
+        return { release, least: Infinity };
+      }),
+    );
     for (let round = 0; round < 12; round++) {
-      const { answer, milliseconds } = await release();
-      expect(answer.status).toBe(200);
-      taken.push(milliseconds);
+      for (const one of served) {
+        const { answer, milliseconds } = await one.release();
+        expect(answer.status).toBe(200);
+        one.least = Math.min(one.least, milliseconds);
+      }
     }
-    const sorted = taken.toSorted((a, b) => a - b);
-    process.stdout.write(`key release: median ${sorted[6]!.toFixed(1)} ms, least ${sorted[0]!.toFixed(1)} ms\n`);
-    // A busy machine slows a round down; the least is what the work takes.
-    expect(sorted[0]).toBeLessThan(100);
+    const [few, many] = served.map(({ least }) => least);
+    process.stdout.write(
+      `key release, least of twelve: ${few!.toFixed(1)} ms, ${many!.toFixed(1)} ms with 2,000 lines\n`,
+    );
+    // In turns, the least of each: what else the machine does slows both alike.
+    expect(many! / few!).toBeLessThan(4);
   });
 });
