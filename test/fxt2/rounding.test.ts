@@ -1,9 +1,11 @@
 /** How a graph rounds (libs/step/SPEC.md §26): by sums where float64 has room for it, by Floor elsewhere. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { InferenceSession, sessionOptions, Tensor } from '#libs/onnx';
-import { netOf, parseNetManifest } from '#libs/step';
+import { clamp, netOf, parseNetManifest } from '#libs/step';
+import { seeded } from '#test/net-agreement';
 import { hasRoom } from '../../libs/step/src/net/bounds.js';
 import { NetEmitter } from '../../libs/step/src/net/emitter.js';
+import { emitSoftmax, softmaxRow } from '../../libs/step/src/net/losses/softmax-ce.js';
 import { roundShift } from '../../libs/step/src/integers.js';
 import { encodeModel, GraphBuilder } from '../../libs/step/src/onnx/graph-builder.js';
 
@@ -15,15 +17,26 @@ function samples(s: number, most: bigint): readonly bigint[] {
   return around.flatMap((x) => [x, -x]);
 }
 
-async function rounded(isRoomy: boolean, s: number, values: readonly bigint[]): Promise<readonly bigint[]> {
+/** What one tensor becomes. @param dims of the tensor and of the result */
+async function computed(
+  isRoomy: boolean,
+  dims: readonly number[],
+  values: readonly number[],
+  emit: (e: NetEmitter) => string,
+): Promise<readonly number[]> {
   const graph = new GraphBuilder('r');
   const e = new NetEmitter(graph, { isTraining: false, overflow: 'saturate', hasRoom: isRoomy, prefix: '' });
-  const info = (name: string) => ({ name, type: 'float64', dims: [values.length] }) as const;
-  const model = encodeModel(graph.encode('rounding', [info('x')], [info(e.round('x', s))]));
+  const info = (name: string) => ({ name, type: 'float64', dims }) as const;
+  const model = encodeModel(graph.encode('rounding', [info('x')], [info(emit(e))]));
   const session = await InferenceSession.create(model, sessionOptions(1));
-  const result = await session.run({ x: new Tensor('float64', Float64Array.from(values, Number), [values.length]) });
+  const result = await session.run({ x: new Tensor('float64', Float64Array.from(values), dims) });
   await session.release();
-  return Array.from(Object.values(result)[0]!.data as Float64Array, BigInt);
+  return Array.from(Object.values(result)[0]!.data as Float64Array);
+}
+
+async function rounded(isRoomy: boolean, s: number, values: readonly bigint[]): Promise<readonly bigint[]> {
+  const given = values.map(Number);
+  return (await computed(isRoomy, [given.length], given, (e) => e.round('x', s))).map(BigInt);
 }
 
 it.each([
@@ -35,6 +48,40 @@ it.each([
     const expected = values.map((x) => roundShift(x, s));
     expect(await rounded(isRoomy, s, values), `shift ${s}`).toEqual(expected);
   }
+});
+
+it.each([4, -6, -12])('rounded and cut as numbers 2^%d times as large', async (bits) => {
+  for (const s of [1, 7, 14, 24]) {
+    const values = [...samples(s, 1n << 40n), ...samples(s, 1n << BigInt(15 + s))];
+    const given = values.map((x) => Number(x) * 2 ** (bits - s));
+    const expected = values.map((x) => Number(clamp(roundShift(x, s), -32_768n, 32_767n)) * 2 ** bits);
+    expect(await computed(true, [given.length], given, (e) => e.satScaled('x', s, bits)), `shift ${s}`).toEqual(
+      expected.map((x) => x + 0),
+    );
+  }
+});
+
+describe('shares', () => {
+  const [rows, classes] = [400, 5];
+  const next = seeded(7);
+  const logits = Array.from({ length: rows * classes }, () => Math.round((next() - 0.5) * 2 ** (2 + 8 * next())));
+  // Few bits are rounded off, so that many shares lie at halves.
+  const softmax = { E: 12, k: 14, a: 8, out: 12 };
+  const expected = Array.from({ length: rows }, (_, row) =>
+    softmaxRow(logits.slice(row * classes, (row + 1) * classes).map(BigInt), softmax).map(Number),
+  ).flat();
+
+  it.each([true, false])('with room %s round halves up', async (isRoomy) => {
+    const shares = await computed(isRoomy, [rows, classes], logits, (e) => emitSoftmax(e, 'x', softmax));
+    expect(shares).toEqual(expected);
+  });
+
+  it.each([true, false])('with room %s are those of the floors of what is not whole', async (isRoomy) => {
+    const above = logits.map((y, i) => y + [2 ** -20, 0.5, 1 - 2 ** -20][i % 3]!);
+    const way = { isMasked: false, isFloored: true };
+    const shares = await computed(isRoomy, [rows, classes], above, (e) => emitSoftmax(e, 'x', softmax, way));
+    expect(shares).toEqual(expected);
+  });
 });
 
 const wide = (w: number, wint: number) =>

@@ -136,10 +136,23 @@ export class NetEmitter {
     return this.options.hasRoom ? 2 ** -(s + 1) : 0.5;
   }
 
-  /** Two sums take two thirds of the time of one Floor. */
-  whole(moved: string): string {
+  /** Two sums take two thirds of the time of one Floor. @param bits with room: of numbers that are 2^bits times as large */
+  whole(moved: string, bits = 0): string {
     if (!this.options.hasRoom) return this.node('Floor', [moved]);
-    return this.sub(this.add(moved, this.scalar(wholeFrom)), this.scalar(wholeFrom));
+    const from = this.scalar(wholeFrom * 2 ** bits);
+    return this.sub(this.add(moved, from), from);
+  }
+
+  /** Whether what is rounded may be a number 2^bits times as large: nobody watches it, and there is room. */
+  get mayScale(): boolean {
+    return this.options.hasRoom && this.options.overflow === 'saturate';
+  }
+
+  /** `SAT_size(RS(y·2^s, s))·2^bits` from y·2^bits, for s above 0. Where `mayScale` says so. */
+  satScaled(scaled: string, s: number, bits: number, size = 16): string {
+    const rounded = this.whole(this.add(scaled, this.scalar(2 ** bits * this.half(s))), bits);
+    const high = 2 ** (size - 1);
+    return this.clamp(rounded, -high * 2 ** bits, (high - 1) * 2 ** bits);
   }
 
   /** `RS(x·factor, s)`, by one pass over x less: a factor that is smaller than x takes the scale. */
@@ -263,6 +276,16 @@ export class NetEmitter {
   sum(x: string, axis: number | readonly number[], keep: 0 | 1 = 1): string {
     const axes = typeof axis === 'number' ? [axis] : axis;
     return this.node('ReduceSum', [x, this.graph.axes(...axes)], { keepdims: { int: keep } });
+  }
+
+  /** A number for each row as rows meet it. Before, it has no last axis of size 1, with which the runtime is slow. */
+  column(ofRows: string): string {
+    return this.node('Unsqueeze', [ofRows, this.graph.axes(-1)]);
+  }
+
+  /** `RS(x·2^bits·factor, s)` by a factor for each row. */
+  roundedByRow(x: string, factor: string, s: number, bits = 0): string {
+    return this.nearest(this.mul(x, this.column(this.scale(factor, bits - s))), s);
   }
 
   /** −1 for a size that follows from the others. */

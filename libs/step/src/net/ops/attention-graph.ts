@@ -16,8 +16,9 @@ export function emitAttention(
   const { heads, causal, E, k: iotaBits } = layer.members;
   const keys = split(e, place, k!, byHeadTransposed);
   const values = split(e, place, v!, byHead);
+  const isFloored = e.options.overflow === 'saturate' && shifts.S > 0;
   const masked = emitScores(e, place, q!, keys, Number(sigma));
-  const P = emitSoftmax(e, masked, { E, k: iotaBits, a: layer.inputs[0]!.a, out: 12 }, causal);
+  const P = emitSoftmax(e, masked, { E, k: iotaBits, a: layer.inputs[0]!.a, out: 12 }, { isMasked: causal, isFloored });
   const Y = e.sat(e.round(e.node('MatMul', [P, values]), shifts.y), layer.output);
   const y = e.reshape(e.transpose(Y, [0, 2, 1, 3]), [-1, T, heads * d]);
   return { output: y, saved: { q: q!, k: k!, v: v!, P } };
@@ -25,7 +26,8 @@ export function emitAttention(
 
 /**
  * `S`, and far below it at places that do not exist. Where nobody is told what is cut, queries take the scale, and one sum
- * has both the half of the rounding and the mask: cut first, a score rounds to the same.
+ * has both the half of the rounding and the mask: cut first, a score rounds to the same. Such scores are the numbers of
+ * which `S` is the floor, and no whole ones: they are moved by an odd multiple of half their unit.
  */
 function emitScores(e: NetEmitter, place: AttentionPlace, q: string, keys: string, sigma: number): string {
   const { layer, T, shifts } = place;
@@ -37,9 +39,8 @@ function emitScores(e: NetEmitter, place: AttentionPlace, q: string, keys: strin
   }
   const scaled = split(e, place, e.mul(q, e.scalar(sigma * 2 ** -shifts.S)), byHead);
   const cut = e.clamp(e.node('MatMul', [scaled, keys]), -(2 ** 15), 2 ** 15 - 1);
-  const half = shifts.S > 0 ? e.half(shifts.S) : 0;
-  const moved = e.add(cut, causal ? e.graph.float64([T, T], triangle(T, half, half + hidden)) : e.scalar(half));
-  return shifts.S > 0 ? e.whole(moved) : moved;
+  const half = shifts.S > 0 ? 0.5 + 2 ** -(shifts.S + 1) : 0;
+  return e.add(cut, causal ? e.graph.float64([T, T], triangle(T, half, half + hidden)) : e.scalar(half));
 }
 
 /** @returns contributions to queries, keys and values, where wanted */
@@ -73,11 +74,18 @@ export function emitAttentionErrors(
   return [dQ, dK, dV].map((make, i) => (wanted[i] === true ? make() : undefined));
 }
 
-/** `dS` [batch, heads, T, T]; 0 at places that do not exist, for their shares are. */
+/** `dS` [batch, heads, T, T]; 0 at places that do not exist, for their shares are. `dP` takes the scale, where it may. */
 function emitScoreErrors(e: NetEmitter, place: AttentionPlace, G: string, v: string, P: string): string {
-  const { layer } = place;
+  const { layer, shifts } = place;
+  if (e.mayScale && shifts.dP > 0) {
+    const given = split(e, place, e.scale(G, -shifts.dP - 12), byHead);
+    const product = e.node('MatMul', [given, split(e, place, v, byHeadTransposed)]);
+    const dP = e.satScaled(product, shifts.dP, -12, 20);
+    const rho = e.column(e.scale(e.nearest(e.sum(e.mul(dP, P), -1, 0), 12), -12));
+    return e.sat(e.nearest(e.mul(P, e.sub(dP, rho)), 12), layer, 18);
+  }
   const dP = emitShareErrors(e, place, G, split(e, place, v, byHeadTransposed));
-  const rho = e.round(e.sum(e.mul(dP, P), -1), 12);
+  const rho = e.column(e.round(e.sum(e.mul(dP, P), -1, 0), 12));
   return e.sat(e.round(e.mul(P, e.sub(dP, rho)), 12), layer, 18);
 }
 

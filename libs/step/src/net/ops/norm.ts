@@ -205,12 +205,15 @@ function emitForward(
   isCentred: boolean,
 ): Pick<EmittedPass, 'output' | 'saved'> {
   const D = layer.output.shape.at(-1)!;
-  const x16 = e.scale(x, 4);
-  const xs = isCentred ? e.sub(x16, e.divRoundBy(e.sum(x16, -1), D)) : x16;
-  const mean = e.floorDiv(e.sum(e.mul(xs, xs), -1), e.scalar(D));
+  // Without a mean to take off, what is small takes the scale of 2^4.
+  const bits = isCentred ? 4 : 0;
+  const moved = e.scale(x, bits);
+  const xs = isCentred ? e.sub(moved, e.column(e.divRoundBy(e.sum(moved, -1, 0), D))) : moved;
+  const squares = e.node('ReduceSumSquare', [xs], { axes: { ints: [-1] }, keepdims: { int: 0 } });
+  const mean = e.floorDiv(squares, e.scalar(D * 2 ** (2 * bits - 8)));
   const r = e.isqrt(e.add(mean, e.scalar(layer.members.eps)));
   const inv = e.floorDiv(e.scalar(2 ** 34), r);
-  const n = e.sat(e.roundedBy(xs, inv, 24), layer);
+  const n = e.sat(e.roundedByRow(xs, inv, 24, 4 - bits), layer);
   const s = outputShift(layer);
   const y = b === undefined ? e.roundedBy(n, Wc!, s) : e.round(e.add(e.mul(n, Wc!), e.round(b, biasShift(layer))), s);
   return { output: e.sat(y, layer.output), saved: { n, inv } };
@@ -225,10 +228,32 @@ function emitInputError(
   isCentred: boolean,
 ): string {
   const D = layer.output.shape.at(-1)!;
-  const dn = e.sat(e.roundedBy(G, Wc!, layer.parameters.W!.compute), layer);
-  const u = e.divRoundBy(e.sum(e.mul(dn, n!), -1), D);
-  const along = e.sub(e.scale(dn, 10), e.roundedBy(n!, u, normFraction));
-  const exact = isCentred ? e.sub(along, e.divRoundBy(e.scale(e.sum(dn, -1), 10), D)) : along;
+  const { compute } = layer.parameters.W!;
+  if (e.mayScale && compute > 0) return emitScaledError(e, layer, G, { n: n!, inv: inv! }, Wc!, isCentred);
+  const dn = e.sat(e.roundedBy(G, Wc!, compute), layer);
+  const u = e.divRoundBy(e.sum(e.mul(dn, n!), -1, 0), D);
+  const along = e.sub(e.scale(dn, 10), e.roundedByRow(n!, u, normFraction));
+  const exact = isCentred ? e.sub(along, e.column(e.divRoundBy(e.scale(e.sum(dn, -1, 0), 10), D))) : along;
   const t = e.sat(e.round(exact, 6), layer, 21);
-  return e.sat(e.roundedBy(t, inv!, errorShift(layer)), layer.inputs[0]!);
+  return e.sat(e.roundedByRow(t, inv!, errorShift(layer)), layer.inputs[0]!);
+}
+
+/** The same with `dn` 2^4 times as large and `RS(n·u, 10)` by 2^-6, so that `t` is rounded from their difference. */
+function emitScaledError(
+  e: NetEmitter,
+  layer: NormLayer,
+  G: string,
+  { n, inv }: { readonly n: string; readonly inv: string },
+  Wc: string,
+  isCentred: boolean,
+): string {
+  const D = layer.output.shape.at(-1)!;
+  const { compute } = layer.parameters.W!;
+  const dn = e.satScaled(e.mul(G, e.scale(Wc, 4 - compute)), compute, 4);
+  const u = e.divRoundBy(e.scale(e.sum(e.mul(dn, n), -1, 0), -4), D);
+  const product = e.add(e.mul(n, e.column(e.scale(u, -normFraction - 6))), e.scalar(2 ** -6 * e.half(normFraction)));
+  const along = e.sub(dn, e.whole(product, -6));
+  const exact = isCentred ? e.sub(along, e.column(e.scale(e.divRoundBy(e.scale(e.sum(dn, -1, 0), 6), D), -6))) : along;
+  const t = e.sat(e.nearest(exact, 6), layer, 21);
+  return e.sat(e.roundedByRow(t, inv, errorShift(layer)), layer.inputs[0]!);
 }
