@@ -22,10 +22,21 @@ const seconds = { keccak: 2.1e-7, symbol: 1.5e-8, cell: 2.5e-7 };
 const [keccakRate, wordBytes] = [136, 8];
 /** Header, special symbols and padding of a leaf. */
 const leafOverhead = 64;
-/** Committed codewords above this are hashed and dropped (libs/zk/SPEC.md §2.1). */
-const keptCodewordBytes = 2 ** 28;
-
-const memory = { fixed: 40 * 2 ** 20, perCell: 64, perLeaf: 96 };
+/** Bytes of an element of the extension. */
+const element = 16;
+/** What a prover keeps in linear memory (libs/zk/SPEC.md §14). */
+const memory = {
+  fixed: 4 * 2 ** 20,
+  /** Per element of a row: private to a thread, of which a machine like the measured ones has two, roots and masks. */
+  perRowElement: 2 * 32 + 4 + 96,
+  specialRows: 6,
+  keptCodewords: { bytes: 2 ** 28, logBlowup: 3 },
+  perLeaf: 1,
+  leavesAtOnce: 2 ** 14,
+  nodeParts: 5 * 2 ** 20,
+  tables: 2 * 2 ** 20,
+  rowsTogether: 4,
+};
 /** Of the transaction that carries a proof alone, calldata at today's price. */
 const gas = { fixed: 968_000, perByte: 39.4, perSymbol: 116, perLevel: 602_000 };
 /** Of a table with a word a step, which each sum over steps of other sizes needs: 5 a layer but one. */
@@ -73,12 +84,35 @@ function cpuSecondsOf(plan: Plan): number {
 }
 
 function memoryOf(plan: Plan): number {
-  const symbols = 2 ** (plan.profile.m + plan.profile.logBlowup);
-  const perTree = treesOf(plan).map(({ rows }) => {
-    const codewords = rows * symbols * wordBytes;
-    return memory.perLeaf * symbols + (codewords <= keptCodewordBytes ? codewords : 0);
+  const { profile, shape, lookups } = plan;
+  const { m, logBlowup, k1, randomRows } = profile;
+  const length = 2 ** m;
+  const trees = Object.entries(plan.trees).map(([tree, { globalRows }]) => {
+    return globalRows.length + (tree === 'S' ? memory.specialRows : 0);
   });
-  return memory.fixed + perTree.reduce((sum, one) => sum + one, 0) + memory.perCell * 2 ** plan.vars;
+  const rows = 1 + Math.max(...Object.values(plan.trees).flatMap(({ globalRows }) => globalRows));
+  const hidden = shape.widths.slice(1, -1).reduce((sum, width) => sum + 3 * width, 0);
+  const [inputs, classes] = [shape.widths[0]!, shape.widths.at(-1)!];
+  const read = shape.segmentVars > 0 ? inputs + classes : 0;
+  const virtual = shape.steps * shape.samples * (hidden + 2 * classes + 2 + read);
+  const kept = trees.map((own) => {
+    const codewords = wordBytes * own * length * 2 ** logBlowup;
+    const isKept = logBlowup <= memory.keptCodewords.logBlowup && codewords <= memory.keptCodewords.bytes;
+    const random = wordBytes * own * randomRows * 2 ** (m - k1);
+    return (isKept ? codewords : 0) + random + memory.perLeaf * length * 2 ** logBlowup;
+  });
+  const atOnce = Math.max(length, memory.leavesAtOnce);
+  const hashing = (wordBytes * Math.max(...trees) + 3 * 32) * atOnce;
+  const nodes = element * 2 ** lookups.vars;
+  const lookedUp = Math.max(nodes + memory.nodeParts, (lookups.plainLow ? 1 : 2) * nodes + memory.tables);
+  const folded = 2 * element * length * 2 ** Math.max(0, plan.rowVars - memory.rowsTogether) + 8 * element * length;
+  return (
+    memory.fixed +
+    memory.perRowElement * length +
+    wordBytes * (rows * length + virtual) +
+    kept.reduce((sum, one) => sum + one, 0) +
+    Math.max(hashing, lookedUp, folded)
+  );
 }
 
 function gasOf(plan: Plan, proofBytes: number): number {

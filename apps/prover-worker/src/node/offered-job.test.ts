@@ -83,7 +83,7 @@ describe('a prover of proofs in two transactions', () => {
   it.each<[string, string, Partial<Terms['dutySelectors']> | undefined, typeof settings]>([
     ['terms that the verifier of whole proofs meets', 'PROVER_JOB', fair.dutySelectors, of],
     ['contracts without such a verifier', 'PROVER_JOB', undefined, settings],
-    ['more memory than it may use', 'PROVER_JOB', undefined, { ...of, memoryMiB: 1024 }],
+    ['more memory than it may use', 'PROVER_JOB', undefined, { ...of, memoryMiB: 64 }],
   ])('refuses %s', async (_what, code, selectors, own) => {
     await expect(take(own, (selectors ?? [selector]) as Uint8Array[])).rejects.toMatchObject({ code });
   });

@@ -71,7 +71,7 @@ describe('what the prover refuses', () => {
     ['a label out of range', () => files('label', () => 3), 'LABEL_RANGE'],
     ['too few records', () => ({ manifest: tiny({ batch: 64 }) }), 'ORDER_TOO_FEW_RECORDS'],
     ['a file that is not there', () => ({ images: join(folder, 'none') }), 'FILE_UNREADABLE'],
-    ['too little memory', () => ({ memoryMiB: 16 }), 'ZK_MEMORY_EXCEEDED'],
+    ['too little memory', () => ({ memoryMiB: 8 }), 'ZK_MEMORY_EXCEEDED'],
     ['weights of another step', () => ({ from: 2, weights: weightsFile(initialWeights(tiny())) }), 'WEIGHTS_START'],
     [
       'weights of another digest',
