@@ -9,19 +9,33 @@ import { placedBlock, type PlacedBlock, type Plan } from '../relation/plan.js';
 import type { CombinedClaim } from './flow/pads.js';
 import type { Axis, Claim } from './linear-form.js';
 
+/** eq of so many coordinates of the point from one of them on. */
+type Tables = (start: number, count: number) => readonly Ext[];
+
 export function omegaAt(plan: Plan, combined: CombinedClaim, point: Point): Ext {
-  const rows = eqTable(point.slice(0, plan.rowVars));
-  const terms = combined.claims.map(([claim, coefficient]) => F.mul(coefficient, claimAt(plan, claim, point, rows)));
+  const tables = tablesOf(point);
+  const terms = combined.claims.map(([claim, coefficient]) => F.mul(coefficient, claimAt(plan, claim, point, tables)));
   return F.add(F.sum(terms), padsAt(plan, combined.pads, point));
 }
 
-/** @param rows eq of the row coordinates, by row */
-function claimAt(plan: Plan, claim: Claim, point: Point, rows: readonly Ext[]): Ext {
+/** Each is made once: many claims weigh the same dimension of blocks of one size. */
+function tablesOf(point: Point): Tables {
+  const known = new Map<string, readonly Ext[]>();
+  return (start, count) => {
+    const key = `${start} ${count}`;
+    const table = known.get(key) ?? eqTable(point.slice(start, start + count));
+    known.set(key, table);
+    return table;
+  };
+}
+
+function claimAt(plan: Plan, claim: Claim, point: Point, tables: Tables): Ext {
   switch (claim.kind) {
     case 'block':
-      return blockAt(claim.block, claim.axes, point);
+      return blockAt(claim.block, claim.axes, point, tables);
     case 'ood': {
       const { m } = plan.profile;
+      const rows = tables(0, plan.rowVars);
       const rowPower = F.pow(claim.z, 1n << BigInt(m));
       let power = F.ONE;
       let total = F.ZERO;
@@ -34,13 +48,14 @@ function claimAt(plan: Plan, claim: Claim, point: Point, rows: readonly Ext[]): 
   }
 }
 
-function blockAt(block: PlacedBlock, axes: readonly Axis[], point: Point): Ext {
+function blockAt(block: PlacedBlock, axes: readonly Axis[], point: Point, tables: Tables): Ext {
   let result = selector(block, point);
   let start = point.length - block.vars;
   block.dims.forEach((vars, dimension) => {
-    const own = point.slice(start, start + vars);
     const axis = axes[dimension]!;
-    result = F.mul(result, 'point' in axis ? eq(axis.point, own) : dot(axis.weights, eqTable(own)));
+    const weight =
+      'point' in axis ? eq(axis.point, point.slice(start, start + vars)) : dot(axis.weights, tables(start, vars));
+    result = F.mul(result, weight);
     start += vars;
   });
   return result;

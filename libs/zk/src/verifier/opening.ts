@@ -223,8 +223,11 @@ class Opening {
     const isData = F.sub(F.ONE, rows[0]!);
     const randomWeights = Array.from({ length: randomRows }, (_, r) => eqIndex(rows, 2 ** k1 + r));
     const stripRow = eqIndex(rows, 2 ** k1 + randomRows);
-    const columnTable = eqTable(columns);
-    const stripPads = F.scale(F.mul(stripRow, dot(folded.strip, columnTable)), 1n << BigInt(m));
+    const onPads = dot(
+      folded.strip,
+      folded.strip.map((_, i) => eqIndex(columns, i)),
+    );
+    const stripPads = F.scale(F.mul(stripRow, onPads), 1n << BigInt(m));
     const omega = F.mul(isData, omegaAt(this.plan, this.combined, [...folded.rows, ...point.slice(1)]));
     const byOutside = outside.map((z, k) => F.mul(weights[k]!, powerWeight(z, point)));
     let total = F.sum([omega, stripPads, ...byOutside]);
