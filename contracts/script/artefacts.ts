@@ -32,6 +32,9 @@ export const contractNames = [
   'ZkSplitVerifier',
   'ZkSquaredErrorRelation',
   'ZkStepVerifier',
+  'ZkUnitMatmuls',
+  'ZkUnitSoftmaxRelation',
+  'ZkUnitSquaredErrorRelation',
 ] as const;
 const bound = [
   ...(['Delivery', 'Duties', 'Keys', 'Roles', 'Settlement'] as const),

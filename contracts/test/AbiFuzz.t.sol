@@ -189,8 +189,13 @@ contract AbiFuzzTest is Fixture {
 
     /// By artefact name, as everything that is deployed; whoever adds a contract adds it here.
     function _deployAll() private {
-        address softmax = deploy("ZkSoftmaxRelation", "");
-        address squaredError = deploy("ZkSquaredErrorRelation", "");
+        address matmuls = deploy("ZkUnitMatmuls", "");
+        address[4] memory relations = [
+            deploy("ZkSoftmaxRelation", ""),
+            deploy("ZkSquaredErrorRelation", ""),
+            deploy("ZkUnitSoftmaxRelation", abi.encode(matmuls)),
+            deploy("ZkUnitSquaredErrorRelation", abi.encode(matmuls))
+        ];
         address p384 = deploy("P384", "");
         _snpVerifier = deploy("SnpVerifier", abi.encode(roles, new bytes32[3][](0), p384));
         _facts = deploy("ProofFacts", abi.encode(steps, STEP));
@@ -204,10 +209,13 @@ contract AbiFuzzTest is Fixture {
         _deployed["VerifierRouter"] = address(router);
         _deployed["TermsRules"] = address(rules);
         _deployed["BlockRandao"] = address(randao);
-        _deployed["ZkSoftmaxRelation"] = softmax;
-        _deployed["ZkSquaredErrorRelation"] = squaredError;
-        _deployed["ZkStepVerifier"] = deploy("ZkStepVerifier", abi.encode(softmax, squaredError));
-        address head = deploy("ZkProofHead", abi.encode(softmax, squaredError));
+        _deployed["ZkSoftmaxRelation"] = relations[0];
+        _deployed["ZkSquaredErrorRelation"] = relations[1];
+        _deployed["ZkUnitMatmuls"] = matmuls;
+        _deployed["ZkUnitSoftmaxRelation"] = relations[2];
+        _deployed["ZkUnitSquaredErrorRelation"] = relations[3];
+        _deployed["ZkStepVerifier"] = deploy("ZkStepVerifier", abi.encode(relations));
+        address head = deploy("ZkProofHead", abi.encode(relations));
         _deployed["ZkProofHead"] = head;
         _deployed["ZkSplitVerifier"] = deploy("ZkSplitVerifier", abi.encode(head));
         _deployed["Groth16StepVerifier"] = _groth16;

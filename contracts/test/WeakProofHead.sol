@@ -7,7 +7,7 @@ import {ZkRelation} from "../src/verifiers/zk/ZkRelation.sol";
 
 /// First parts of proofs under plans of any strength, as WeakStepVerifier.
 contract WeakProofHead is ZkProofHead {
-    constructor(ZkRelation softmax_, ZkRelation squaredError_) ZkProofHead(softmax_, squaredError_) {}
+    constructor(ZkRelation[4] memory relations) ZkProofHead(relations) {}
 
     function _requireFloor(Plan memory) internal pure override {}
 }

@@ -7,7 +7,7 @@ import {ZkStepVerifier} from "../src/verifiers/zk/ZkStepVerifier.sol";
 
 /// Takes plans of any strength: tests prove under a profile of few bits, so that their proofs are made in no time.
 contract WeakStepVerifier is ZkStepVerifier {
-    constructor(ZkRelation softmax_, ZkRelation squaredError_) ZkStepVerifier(softmax_, squaredError_) {}
+    constructor(ZkRelation[4] memory relations) ZkStepVerifier(relations) {}
 
     function _requireFloor(Plan memory) internal pure override {}
 }

@@ -34,11 +34,31 @@ export const artefact = (name: string): { abi: []; bytecode: string } =>
 export const testArtefact = (name: string): { abi: []; bytecode: string } =>
   JSON.parse(readFileSync(new URL(`vectors/${name}.json`, import.meta.url), 'utf8'));
 
+type Create = (name: string, args?: unknown[]) => Promise<Contract>;
+
+type Relations = Readonly<Record<string, Contract['target']>>;
+
+/** What the verifiers of step proofs ask, by name. */
+export async function createRelations(create: Create): Promise<Relations> {
+  const of = async (name: string, ...args: unknown[]) => [name, (await create(name, args)).target] as const;
+  const segments = [await of('ZkSoftmaxRelation'), await of('ZkSquaredErrorRelation')];
+  const [name, matmuls] = await of('ZkUnitMatmuls');
+  const units = [await of('ZkUnitSoftmaxRelation', matmuls), await of('ZkUnitSquaredErrorRelation', matmuls)];
+  return Object.fromEntries([...segments, ...units, [name, matmuls]]);
+}
+
+/** Of a verifier's constructor. */
+export function verifierArguments(relations: Relations): unknown[] {
+  const names = ['ZkSoftmaxRelation', 'ZkSquaredErrorRelation', 'ZkUnitSoftmaxRelation', 'ZkUnitSquaredErrorRelation'];
+  return [names.map((name) => relations[name])];
+}
+
 export interface StepVerifierOnChain {
   readonly chain: JsonRpcProvider;
   readonly signer: HDNodeWallet;
-  /** The verifier that is deployed. */
+  /** The verifier that is deployed, and contracts that it asks, by name. */
   readonly verifier: Contract;
+  readonly relations: Relations;
   /** The code for a seal, or 'accepted', of the verifier that takes plans of any strength. */
   judge(fields: SealFields, digest: Uint8Array, seal?: string): Promise<string>;
   /** The same of the one that is deployed. */
@@ -56,15 +76,15 @@ export async function openStepVerifier(): Promise<StepVerifierOnChain> {
     await contract.waitForDeployment();
     return contract as Contract;
   };
-  const relations = [await create('ZkSoftmaxRelation'), await create('ZkSquaredErrorRelation')];
-  const addresses = relations.map(({ target }) => target);
-  const verifier = await create('ZkStepVerifier', addresses);
-  const weak = await create('WeakStepVerifier', addresses, testArtefact);
+  const relations = await createRelations(create);
+  const asked = verifierArguments(relations);
+  const verifier = await create('ZkStepVerifier', asked);
+  const weak = await create('WeakStepVerifier', asked, testArtefact);
   const gas = `0x${transactionGasMax.toString(16)}`;
   const ask = (contract: Contract, seal: string, digest: Uint8Array): Promise<string> =>
     ethCall({ url: anvil.url, codeOf }, contract, 'verify', [seal, digest], gas);
   return {
-    ...{ chain, signer, verifier },
+    ...{ chain, signer, verifier, relations },
     judge: (fields, digest, seal = encodeSeal(fields)) => ask(weak, seal, digest),
     judgeStrictly: (fields, digest) => ask(verifier, encodeSeal(fields), digest),
     async stop() {

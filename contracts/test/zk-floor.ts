@@ -19,7 +19,7 @@ function most(from: number, holds: (value: number) => boolean): number {
 
 /**
  * Profiles that the contract verifies, one row each, a byte a column: those of one level with one point and those of
- * two or three levels. Digests of 26 bytes under another name are no row of their own.
+ * two or three levels. Digests of 26 bytes or several segments under another name are no row of their own.
  */
 export const floors = [...profiles.values()]
   .filter(
@@ -44,4 +44,5 @@ export const floors = [...profiles.values()]
         ]),
       ],
     };
-  });
+  })
+  .filter(({ row }, k, all) => all.findIndex((other) => `${other.row}` === `${row}`) === k);

@@ -77,12 +77,8 @@ describe('gas', () => {
       await measure('chain1', 1, 'mse'),
       await measure('chain26', 16, 'mse'),
     ];
-    const { chain, verifier } = stepVerifier;
-    const addresses = {
-      ZkStepVerifier: verifier.target as string,
-      ZkSoftmaxRelation: await verifier.getFunction('softmax')(),
-      ZkSquaredErrorRelation: await verifier.getFunction('squaredError')(),
-    };
+    const { chain, verifier, relations } = stepVerifier;
+    const addresses = { ZkStepVerifier: verifier.target, ...relations };
     const codeBytes: Record<string, number> = {};
     for (const [name, address] of Object.entries(addresses))
       codeBytes[name] = (await chain.getCode(address)).length / 2 - 1;

@@ -4,9 +4,8 @@ import { fromHex } from '#attestation/base';
 import { encodeTerms, escrowIdOf, segmentDigest } from '#attestation/records';
 import { manifestDigest } from '#libs/step';
 import { proveSegment, type Backend } from '#libs/zk';
-import { planBytes, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import { planBytes, stepBytes, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { testSegment, type SegmentChoice } from '../../libs/zk/src/testing/segments.js';
-import { contextOf } from '../../libs/zk/src/verifier/statement.js';
 import { domain, fill, sealTerms } from './seal-terms.js';
 
 export const selector = id('veritrain/zk/fxt-zk/1').slice(0, 10);
@@ -79,7 +78,7 @@ export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegm
     afterwards: { ...statement.after },
     data: { ...statement.data },
     dataPath: statement.dataPath,
-    sizes: Uint8Array.from(contextOf(statement, plan).stepSizes),
+    sizes: stepBytes(plan, index, recordCount),
     plan: encodedPlan,
     proof,
   };

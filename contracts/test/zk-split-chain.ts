@@ -3,7 +3,15 @@ import { Contract, ContractFactory, HDNodeWallet, type JsonRpcProvider, type Tra
 import { connect, startAnvil, testMnemonic } from '#libs/settlement';
 import type { SplitProof } from '#libs/zk/verifier';
 import { splitProof } from '#libs/zk/verifier';
-import { artefact, codeOf, hardfork, testArtefact, transactionGasMax } from './zk-chain.js';
+import {
+  artefact,
+  codeOf,
+  createRelations,
+  hardfork,
+  testArtefact,
+  transactionGasMax,
+  verifierArguments,
+} from './zk-chain.js';
 import { encodeSeal, splitSelector, type SealedSegment } from './zk-seal.js';
 
 type Name = 'strict' | 'weak' | 'blind' | 'loose';
@@ -39,10 +47,10 @@ export async function openSplitVerifiers(): Promise<SplitVerifiers> {
     await contract.waitForDeployment();
     return contract as Contract;
   };
-  const relations = [(await create('ZkSoftmaxRelation')).target, (await create('ZkSquaredErrorRelation')).target];
+  const asked = verifierArguments(await createRelations(create));
   const [strictHead, weakHead] = [
-    (await create('ZkProofHead', relations)).target,
-    (await create('WeakProofHead', relations, testArtefact)).target,
+    (await create('ZkProofHead', asked)).target,
+    (await create('WeakProofHead', asked, testArtefact)).target,
   ];
   const contracts = {
     strict: await create('ZkSplitVerifier', [strictHead]),

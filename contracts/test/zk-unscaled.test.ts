@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Manifest } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';
-import { testManifest } from '../../libs/zk/src/testing/segments.js';
+import { testManifest, testProfile } from '../../libs/zk/src/testing/segments.js';
 import { openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
 import { sealSegment } from './zk-seal.js';
 
@@ -21,8 +21,14 @@ beforeAll(async () => {
 afterAll(() => onChain?.stop());
 const backend = new KernelBackend(createEngine({ rowLogMax: 16 }));
 
-it.each(['softmax-ce', 'mse'] as const)('%s', async (loss) => {
-  const { plan, fields, digest } = sealSegment(backend, { manifest: testManifest({ superblock: 2, loss }) });
+it.each([
+  ['softmax-ce', 2],
+  ['mse', 2],
+  ['softmax-ce', 8],
+  ['mse', 8],
+] as const)('%s, %i steps', async (loss, unitSteps) => {
+  const choice = { profile: { ...testProfile, unitSteps }, manifest: testManifest({ superblock: 2, loss }) };
+  const { plan, fields, digest } = sealSegment(backend, choice);
   const kinds = plan.lookups.blocks.map(({ kind }) => kind);
   expect(kinds).toEqual(expect.arrayContaining(['lu', 'lpu', 'lLu', 'lWu', 'lbu']));
   expect(await onChain.judge(fields, digest)).toBe('accepted');

@@ -36,16 +36,23 @@ export async function openSplitMarket(): Promise<SplitMarket> {
     await contract.waitForDeployment();
     return contract.getAddress();
   };
-  const { zkSoftmaxRelation, zkSquaredErrorRelation } = market.deployment;
+  const { zkSoftmaxRelation, zkSquaredErrorRelation, extensions } = market.deployment;
   const weak = new URL('../../contracts/test/vectors/WeakProofHead.json', import.meta.url);
   const { abi, bytecode } = JSON.parse(readFileSync(weak, 'utf8')) as { abi: []; bytecode: string };
-  const head = await create(abi, bytecode, [zkSoftmaxRelation, zkSquaredErrorRelation]);
+  const head = await create(abi, bytecode, [
+    [
+      zkSoftmaxRelation,
+      zkSquaredErrorRelation,
+      extensions!.zkUnitSoftmaxRelation!.address,
+      extensions!.zkUnitSquaredErrorRelation!.address,
+    ],
+  ]);
   const split = artefacts.zkSplitVerifier;
   const address = await create(split.abi, split.bytecode, [head]);
   const router = new Contract(market.deployment.router, artefacts.router.abi, deployer);
   await (await router.getFunction('add')(splitSelector, address)).wait();
-  const extensions = { zkSplitVerifier: { address, codeHash: `0x${'00'.repeat(32)}` } };
-  const deployment = { ...market.deployment, extensions };
+  const zkSplitVerifier = { address, codeHash: `0x${'00'.repeat(32)}` };
+  const deployment = { ...market.deployment, extensions: { ...extensions, zkSplitVerifier } };
   const process = (role: Role, of: Deployment = deployment): SettlementClient =>
     new SettlementClient(of, walletOf(role).connect(chain));
   return {

@@ -20,6 +20,9 @@ import zkSoftmaxRelation from '../../../contracts/abi/ZkSoftmaxRelation.json' wi
 import zkSplitVerifier from '../../../contracts/abi/ZkSplitVerifier.json' with { type: 'json' };
 import zkSquaredErrorRelation from '../../../contracts/abi/ZkSquaredErrorRelation.json' with { type: 'json' };
 import zkStepVerifier from '../../../contracts/abi/ZkStepVerifier.json' with { type: 'json' };
+import zkUnitMatmuls from '../../../contracts/abi/ZkUnitMatmuls.json' with { type: 'json' };
+import zkUnitSoftmaxRelation from '../../../contracts/abi/ZkUnitSoftmaxRelation.json' with { type: 'json' };
+import zkUnitSquaredErrorRelation from '../../../contracts/abi/ZkUnitSquaredErrorRelation.json' with { type: 'json' };
 import type { ContractName, ExtensionName } from './deployment.js';
 import type { Delivery } from './types/Delivery.js';
 import type { Duties } from './types/Duties.js';
@@ -53,6 +56,9 @@ export const artefacts = {
   snpVerifier,
   snpRegistry,
   proofFacts,
+  zkUnitMatmuls,
+  zkUnitSoftmaxRelation,
+  zkUnitSquaredErrorRelation,
   zkProofHead,
   zkSplitVerifier,
   quorumReexecution,

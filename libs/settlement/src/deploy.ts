@@ -40,7 +40,7 @@ export function setupOf(chainId: number, deployer: string, named: SetupOptions):
   const kind = chainKindOf(chainId, named.kind);
   const roles = { governor: deployer, guardian: deployer, treasury: deployer, revoker: deployer };
   const none = { salt: ZeroHash, tokens: [], developmentKeys: false, simulatedIssuers: [] };
-  const extensions = { splitProofs: true, ...named.extensions };
+  const extensions = { splitProofs: true, units: true, ...named.extensions };
   const setup = SetupJson.parse({ ...roles, ...none, ...named, chainId, kind, extensions });
   if (setup.simulatedIssuers.length > 0 && kind !== 'local') {
     throw new ConfigurationError('CONTRACTS_SIMULATED', {

@@ -15,8 +15,14 @@ export const contractNames = [
 ] as const;
 export type ContractName = (typeof contractNames)[number];
 
-/** Contracts that a set may have: seals in pieces, proofs in two transactions, re-execution by auditors, ERC-8004. */
+/**
+ * Contracts that a set may have: the relations of units, seals in pieces, proofs in two
+ * transactions, re-execution by auditors, ERC-8004.
+ */
 export const extensionNames = [
+  'zkUnitMatmuls',
+  'zkUnitSoftmaxRelation',
+  'zkUnitSquaredErrorRelation',
   'proofFacts',
   'zkProofHead',
   'zkSplitVerifier',
@@ -50,6 +56,8 @@ const setup = {
     proofFacts: z.boolean().optional(),
     /** Verifies proofs of three levels in two transactions; files of sets from before have none. */
     splitProofs: z.boolean().optional(),
+    /** Verifies proofs of units of several segments; files of sets from before have none. */
+    units: z.boolean().optional(),
     /** Duties that SNP enclaves on `threshold` machines, under the auditors' policy, meet by training again. */
     quorumReexecution: z.strictObject({ snpPolicy: Word, threshold: z.int().min(2).max(32) }).optional(),
     /** The ERC-8004 Validation Registry that hears how jobs ended. */

@@ -47,18 +47,31 @@ const constructors: Readonly<Record<ContractName, Arguments>> = {
   settlement: (_, { roles, router, rules, duties, delivery }) => [{ roles, router, rules, duties, delivery }],
   zkSoftmaxRelation: () => [],
   zkSquaredErrorRelation: () => [],
-  zkStepVerifier: (_, { zkSoftmaxRelation, zkSquaredErrorRelation }) => [zkSoftmaxRelation, zkSquaredErrorRelation],
+  zkStepVerifier: (setup, at) => [relationsOf(setup, at)],
   groth16StepVerifier: ({ developmentKeys }) => [developmentKeys],
 };
+
+/** Of one segment and, where they are asked for, of units, as the verifiers of step proofs take them. */
+function relationsOf(setup: Setup, { zkSoftmaxRelation, zkSquaredErrorRelation }: Addresses): readonly string[] {
+  const ofSegments = [zkSoftmaxRelation, zkSquaredErrorRelation];
+  if (setup.extensions.units !== true) return [...ofSegments, nativeCoin, nativeCoin];
+  const matmuls = placeOf(setup, 'zkUnitMatmuls', []).address;
+  const ofUnits = (['zkUnitSoftmaxRelation', 'zkUnitSquaredErrorRelation'] as const).map(
+    (name) => placeOf(setup, name, [matmuls]).address,
+  );
+  return [...ofSegments, ...ofUnits];
+}
 
 /** undefined: the setup does not ask for it. */
 const extensionConstructors: Readonly<
   Record<ExtensionName, (setup: Setup, at: Known) => readonly unknown[] | undefined>
 > = {
+  zkUnitMatmuls: ({ extensions }) => (extensions.units === true ? [] : undefined),
+  zkUnitSoftmaxRelation: (_, { zkUnitMatmuls }) => (zkUnitMatmuls === undefined ? undefined : [zkUnitMatmuls]),
+  zkUnitSquaredErrorRelation: (_, { zkUnitMatmuls }) => (zkUnitMatmuls === undefined ? undefined : [zkUnitMatmuls]),
   proofFacts: ({ extensions }, { zkStepVerifier }) =>
     extensions.proofFacts === true ? [zkStepVerifier, to0x(zkSelector)] : undefined,
-  zkProofHead: ({ extensions }, { zkSoftmaxRelation, zkSquaredErrorRelation }) =>
-    extensions.splitProofs === true ? [zkSoftmaxRelation, zkSquaredErrorRelation] : undefined,
+  zkProofHead: (setup, at) => (setup.extensions.splitProofs === true ? [relationsOf(setup, at)] : undefined),
   zkSplitVerifier: (_, { zkProofHead }) => (zkProofHead === undefined ? undefined : [zkProofHead]),
   quorumReexecution: ({ extensions }, { snpRegistry }) => {
     const auditors = extensions.quorumReexecution;

@@ -5,8 +5,8 @@ import { encodeTerms, type StepSpec, type Terms } from '#attestation/records';
 import {
   isInTwoParts,
   planBytes,
-  scheduleOf,
   splitProof,
+  stepBytes,
   type Commitment,
   type Plan,
   type StepProofStatement,
@@ -27,7 +27,7 @@ interface ZkSealFields {
   readonly afterwards: Commitment;
   readonly data: Commitment;
   readonly dataPath: readonly Uint8Array[];
-  /** m_t, one byte per step. */
+  /** m_t, one byte per step; of a unit then the superblock that each segment reads, a word each. */
   readonly sizes: Uint8Array;
   readonly plan: Uint8Array;
   readonly proof: Uint8Array;
@@ -46,7 +46,7 @@ function encodeZkSeal(selector: Uint8Array, fields: ZkSealFields): Uint8Array {
 
 /** What one proved segment of a job is discharged with. */
 interface ProvedSegment {
-  readonly statement: Pick<StepProofStatement, 'manifest' | 'index' | 'data' | 'dataPath' | 'before' | 'after'>;
+  readonly statement: Pick<StepProofStatement, 'index' | 'data' | 'dataPath' | 'before' | 'after'>;
   readonly plan: Plan;
   readonly proof: Uint8Array;
 }
@@ -83,12 +83,12 @@ function sealUnder(
   spec: StepSpec,
   { statement, plan, proof }: ProvedSegment,
 ): Uint8Array {
-  const { manifest, index, before, after, data, dataPath } = statement;
+  const { index, before, after, data, dataPath } = statement;
   checkSealSpec(terms, spec, plan.digest);
   return encodeZkSeal(selector, {
     ...{ domain, terms: encodeTerms(terms), index, spec },
     ...{ before, afterwards: after, data, dataPath },
-    sizes: Uint8Array.from(scheduleOf(manifest, index * manifest.superblock)),
+    sizes: stepBytes(plan, index, spec.recordCount),
     plan: planBytes(plan),
     proof,
   });

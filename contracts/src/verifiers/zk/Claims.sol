@@ -25,6 +25,7 @@ struct Flow {
     uint256 selectors; // by block key, 0 until asked for
     uint256 sizesAt; // m_t, calldata bytes
     bool uniform; // they are all the same
+    uint256 segmentSizes; // of the segments of a unit
     uint256 rowTable; // eq(ρ, ·) over the global rows
     uint256 hidden; // weights of the messages of F2
     uint256 hiddenAt; // their calldata position and first pad
@@ -67,8 +68,9 @@ library Claims {
     uint256 internal constant X = 24;
     uint256 internal constant Y = 25;
     uint256 internal constant LOGIT = 26;
-    uint256 internal constant WT = 28;
-    uint256 internal constant BT = 29;
+    /// From weights before to those after every segment and after all of them.
+    uint256 internal constant TO_ENDS = 6;
+    uint256 internal constant TO_AFTER = 8;
 
     function width(Plan memory p, uint256 l) internal pure returns (uint256) {
         return Ext.get(p.widthVars, l);

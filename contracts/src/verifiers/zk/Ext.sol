@@ -302,7 +302,7 @@ library Ext {
         }
     }
 
-    /// As `evaluate`, of 2^n unsigned 32-bit integers in the calldata.
+    /// As `evaluate`, of 2^n unsigned 32-bit integers in the calldata, four or more.
     function evaluateWords(uint256 pos, uint256 point, uint256 n) internal pure returns (uint256 result) {
         unchecked {
             uint256 low = n / 2;
@@ -313,9 +313,10 @@ library Ext {
                 assembly ("memory-safe") {
                     // Neither half overflows: at most 2^32 products of 96 bits.
                     let at := columns
-                    for { let end := add(pos, shl(add(low, 2), 1)) } lt(pos, end) { pos := add(pos, 4) } {
-                        own := add(own, mul(mload(at), shr(224, calldataload(pos))))
-                        at := add(at, 32)
+                    for { let end := add(pos, shl(add(low, 2), 1)) } lt(pos, end) { pos := add(pos, 8) } {
+                        let two := shr(192, calldataload(pos))
+                        own := add(own, add(mul(mload(at), shr(32, two)), mul(mload(add(at, 32)), and(two, 0xffffffff))))
+                        at := add(at, 64)
                     }
                     own := or(mod(and(own, LOW), P), shl(128, mod(shr(128, own), P)))
                 }

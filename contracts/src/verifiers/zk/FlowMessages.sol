@@ -65,6 +65,14 @@ library FlowMessages {
         }
     }
 
+    /// Place of ρ of F1 in that list.
+    function leafPlace(Plan memory p) internal pure returns (uint256) {
+        unchecked {
+            uint256 above = p.lookupVars - 1;
+            return p.oodPoints + 3 + 2 * above + above * (above - 1) / 2;
+        }
+    }
+
     function productVars(Plan memory p) internal pure returns (uint256 most) {
         unchecked {
             for (uint256 l = 1; l < p.layers; ++l) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Ext} from "./Ext.sol";
+import {Borders} from "./Borders.sol";
 import {Claims, Flow} from "./Claims.sol";
+import {Ext} from "./Ext.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 
 /// F1 and F2 of libs/zk/SPEC.md §7: the lookups, and every looked-up column as committed data and hidden values.
-library Lookups {
+abstract contract Lookups is Borders {
     using Claims for Flow;
 
     uint256 private constant TABLE_VARS = 16;
@@ -15,7 +16,7 @@ library Lookups {
 
     /// F1 down to the leaves; the claims of the lookups but for those of logits and rows.
     /// @return columns the weight of each column
-    function reduce(Flow memory f, Plan memory p) internal pure returns (uint256 columns) {
+    function _lookUp(Flow memory f, Plan memory p) internal pure returns (uint256 columns) {
         unchecked {
             uint256 alpha = f.next();
             f.beta = f.next();
@@ -204,12 +205,35 @@ library Lookups {
         }
     }
 
+    /// Labels of a class piece at the leaf point, of a given weight.
+    /// @return parts of its axes; 0 in a unit, whose data have axes of their own
+    function _label(Flow memory f, Plan memory p, uint256 k, uint256 vars, uint256 weight)
+        internal
+        pure
+        returns (uint256 parts)
+    {
+        unchecked {
+            parts = f.part(p, Claims.blockOf(0, Claims.Y, vars), weight);
+            if (!_isUnit()) return parts;
+            uint256 bits = ZkPlan.word(p.piecesAt, 2 * k + 1);
+            uint256 rows = Claims.rowVars(p);
+            uint256 point = f.leaf + 32 * (p.lookupVars - 1 - rows);
+            uint256 own = f.tail(p, rows);
+            uint256 axes = Ext.mul(f.piece(p, k, vars), Ext.eq(point - 32 * bits, own - 32 * bits, bits));
+            axes = Ext.mul(axes, _sameSuperblock(f, p, point, own));
+            f.addClaim(parts, Ext.mul(axes, Ext.get(f.leafTails, rows - p.segmentVars)));
+            return 0;
+        }
+    }
+
     /// lW, lWu, hW, lb, lbu, hb of a layer.
     function _border(Flow memory f, Plan memory p, uint256 columns, uint256 l) private pure {
         unchecked {
-            uint256 outVars = Claims.width(p, l);
-            _limbs(f, p, columns, [l, 15, Claims.WT, Claims.HW, outVars + Claims.width(p, l - 1), 2, 26]);
-            _limbs(f, p, columns, [l, 17, Claims.BT, Claims.HB, outVars, 3, 27]);
+            uint256 vars = _segmentVars(p) + Claims.width(p, l);
+            uint256 after_ = _isUnit() ? Claims.TO_ENDS : Claims.TO_AFTER;
+            uint256 inVars = Claims.width(p, l - 1);
+            _limbs(f, p, columns, [l, 15, Claims.W0 + after_, Claims.HW, vars + inVars, 2, 26]);
+            _limbs(f, p, columns, [l, 17, Claims.B0 + after_, Claims.HB, vars, 3, 27]);
         }
     }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {Borders} from "./Borders.sol";
+import {Claims, Flow} from "./Claims.sol";
 import {Ext} from "./Ext.sol";
 import {FlowMessages} from "./FlowMessages.sol";
-import {Claims, Flow} from "./Claims.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 
 /// F4 and F5 of libs/zk/SPEC.md §7: all matrix products of the segment, and the weights inside and after it.
-library Matmuls {
+abstract contract Matmuls is Borders {
     using Claims for Flow;
 
     /// The axes of one matrix product, and afterwards those of its weights.
@@ -17,7 +18,7 @@ library Matmuls {
         uint256 input; // of the weights: a point
         uint256 output; // a point; unused where the combined classes are the output
         bool classes;
-        uint256 slot;
+        uint256 slot; // of a border the constraint that the last segment ends in the weights after
     }
 
     /// A committed tensor over (step, unit, sample) at the point: its selector and where its coordinates lie.
@@ -28,26 +29,31 @@ library Matmuls {
         uint256 samples;
     }
 
-    function prove(Flow memory f, Plan memory p) internal pure {
+    function _matmuls(Flow memory f, Plan memory p) internal pure {
         unchecked {
             uint256 gamma = f.next();
             f.gammaClass = f.next();
             f.real = _real(f, p);
-            f.uniform = _areAlike(f.sizesAt, 1 << p.stepVars);
+            _readSizes(f, p);
             uint256 count = 2 * p.layers - 1;
-            Term[] memory terms = new Term[](p.stepVars == 0 ? p.layers : count + p.layers);
-            uint256 w = f.eta(f.k + (p.stepVars == 0 ? 2 * count : count));
+            Term[] memory terms = new Term[](_isOneStep(p) ? p.layers : count + p.layers);
+            uint256 w = f.eta(f.k + (_isOneStep(p) ? 2 * count : count));
             uint256 vars = FlowMessages.matmulVars(p);
             uint256 point = f.sumcheck(0, vars, w) + 32 * vars;
             for (uint256 i; i < count; ++i) {
                 Term memory t =
                     i % 2 == 0 && i > 0 ? _backward(f, p, i / 2 + 1, point, w) : _forward(f, p, (i + 3) / 2, point, w);
-                if (p.stepVars > 0) terms[i] = t;
+                if (!_isOneStep(p)) terms[i] = t;
                 w = Ext.mul(w, gamma);
             }
             f.require_();
-            _update(f, p, terms, p.stepVars == 0 ? 0 : count);
+            _update(f, p, terms, _isOneStep(p) ? 0 : count);
         }
+    }
+
+    /// No weights are virtual then.
+    function _isOneStep(Plan memory p) private pure returns (bool) {
+        return !_isUnit() && p.stepVars == 0;
     }
 
     function _tensor(Flow memory f, Plan memory p, uint256 l, bool isError) private pure returns (Tensor memory t) {
@@ -64,18 +70,6 @@ library Matmuls {
             } else {
                 t.selector = f.selector(p, Claims.blockOf(l, isError ? Claims.G : l == 0 ? Claims.X : Claims.A, vars));
                 (t.steps, t.units) = (pos, pos + 32 * p.stepVars);
-            }
-        }
-    }
-
-    /// Σ_s eq(a,s)·eq(b,s)·eq(c,s).
-    function _eq3(uint256 a, uint256 b, uint256 c, uint256 n) private pure returns (uint256 result) {
-        unchecked {
-            result = Ext.ONE;
-            for (uint256 k; k < n; ++k) {
-                (uint256 x, uint256 y, uint256 z) = (Ext.get(a, k), Ext.get(b, k), Ext.get(c, k));
-                uint256 zero = Ext.mul(Ext.mul(Ext.sub(Ext.ONE, x), Ext.sub(Ext.ONE, y)), Ext.sub(Ext.ONE, z));
-                result = Ext.mul(result, Ext.add(zero, Ext.mul(Ext.mul(x, y), z)));
             }
         }
     }
@@ -132,15 +126,15 @@ library Matmuls {
                 Claims.addTo(f.hidden, 2 * l - 2, ofClaim);
             }
             uint256 ofBias = Ext.scale(ofClaim, Ext.pow2(2 * Claims.scale(p, l, 4)));
-            uint256 parts = f.part(p, Claims.blockOf(l, Claims.B0, outVars), Ext.neg(ofBias));
-            f.addClaim(parts, _output(f, p, t, f.tail(p, outVars)));
-            if (p.stepVars > 0) {
+            uint256 bias = _startOf(f, p, l, Claims.B0, outVars, t.step);
+            f.addClaim(Ext.mul(Ext.neg(ofBias), bias), _output(f, p, t, f.tail(p, outVars)));
+            if (!_isOneStep(p)) {
                 Tensor memory g = _tensor(f, p, l, true);
-                uint256 moved = _moved(f, p, g.steps, 0, t.step);
+                uint256 moved = _moved(f, p, g.steps, 0, t.step, t.step, false);
                 f.addClaim(Ext.mul(Ext.mul(ofBias, f.real), g.selector), Ext.mul(moved, _output(f, p, t, g.units)));
             }
             Tensor memory a = _tensor(f, p, l - 1, false);
-            uint256 steps = _eq3(t.input - 32 * p.stepVars, t.step, a.steps, p.stepVars);
+            uint256 steps = _sameStep(f, p, t.input - 32 * p.stepVars, t.step, a.steps, l == 1);
             uint256 axes = Ext.mul(steps, Ext.eq(t.input, a.units, inVars));
             axes = Ext.mul(axes, Ext.eq(leafEnd - 32 * p.batchVars, a.samples, p.batchVars));
             _close(f, p, t, t.input, Ext.mul(a.selector, axes), w);
@@ -164,7 +158,7 @@ library Matmuls {
             uint256 ofClaim = Ext.scale(w, Ext.inversePow2(p.stepVars + outVars));
             Claims.addTo(f.slots + 128 * (f.back + l - 2), 2, ofClaim);
             Tensor memory g = _tensor(f, p, l, true);
-            uint256 steps = _eq3(t.output - 32 * p.stepVars, t.step, g.steps, p.stepVars);
+            uint256 steps = _sameStep(f, p, t.output - 32 * p.stepVars, t.step, g.steps, false);
             uint256 axes = Ext.mul(steps, Ext.eq(t.output, g.units, outVars));
             axes = Ext.mul(axes, Ext.eq(productEnd - 32 * p.batchVars, g.samples, p.batchVars));
             _close(f, p, t, t.output, Ext.mul(g.selector, axes), w);
@@ -180,105 +174,13 @@ library Matmuls {
             uint256 ofTensor = f.require_();
             f.addClaim(ofTensor, tensor);
             uint256 ofWeight;
-            if (p.stepVars == 0) {
+            if (_isOneStep(p)) {
                 ofWeight = f.require_();
                 uint256 vars = Claims.width(p, t.layer - 1) + Claims.width(p, t.layer);
                 f.addClaim(f.part(p, Claims.blockOf(t.layer, Claims.W0, vars), ofWeight), _weight(f, p, t));
             }
             t.slot = f.multiply(Ext.neg(ofTensor), Ext.neg(ofWeight), Ext.neg(w));
             t.step = contracted - 32 * p.stepVars;
-        }
-    }
-
-    /// Whether these bytes of the calldata are all the same.
-    function _areAlike(uint256 pos, uint256 count) private pure returns (bool) {
-        unchecked {
-            uint256 differ;
-            assembly ("memory-safe") {
-                let all := mul(byte(0, calldataload(pos)), div(not(0), 255))
-                let unused := shl(3, sub(32, count))
-                if gt(count, 31) { unused := 0 }
-                for { let end := add(pos, count) } lt(pos, end) { pos := add(pos, 32) } {
-                    differ := or(differ, shr(unused, xor(calldataload(pos), all)))
-                }
-            }
-            return differ == 0;
-        }
-    }
-
-    /// Σ_s m_s·eq(a,s)·eq(b,s)·Σ_{τ>s} eq(step,τ); a factor whose point is 0 is left out. Where all m_s are the same no
-    /// table of the steps is needed.
-    function _moved(Flow memory f, Plan memory p, uint256 a, uint256 b, uint256 step) private pure returns (uint256) {
-        unchecked {
-            uint256 n = p.stepVars;
-            if (f.uniform) {
-                uint256 sum = step != 0 ? _before(a, b, step, n) : b != 0 ? Ext.eq(a, b, n) : Ext.ONE;
-                return Ext.scale(sum, _size(f, 0));
-            }
-            uint256 own = Ext.eqTable(a, n);
-            if (b != 0) {
-                uint256 table = Ext.eqTable(b, n);
-                for (uint256 s; s < 1 << n; ++s) {
-                    Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
-                }
-            }
-            return Ext.dot(own, step != 0 ? _later(f, p, step) : _schedule(f, p), 1 << n);
-        }
-    }
-
-    /// Σ_{s<τ} eq(a,s)·eq(b,s)·eq(step,τ), from the lowest bit on: above it either both have the same bits, or s < τ
-    /// is known and what is below is free.
-    /// @param b 0 where its factor is left out
-    function _before(uint256 a, uint256 b, uint256 step, uint256 n) private pure returns (uint256 sum) {
-        unchecked {
-            uint256 free_ = Ext.ONE;
-            for (uint256 k = n; k > 0;) {
-                --k;
-                uint256 one = Ext.get(a, k);
-                uint256 zero = Ext.sub(Ext.ONE, one);
-                if (b != 0) {
-                    uint256 y = Ext.get(b, k);
-                    (one, zero) = (Ext.mul(one, y), Ext.mul(zero, Ext.sub(Ext.ONE, y)));
-                }
-                uint256 t = Ext.get(step, k);
-                uint256 less = Ext.mul(zero, t);
-                uint256 same = Ext.add(Ext.sub(zero, less), Ext.mul(one, t));
-                sum = Ext.add(Ext.mul(less, free_), Ext.mul(same, sum));
-                free_ = Ext.mul(free_, Ext.add(zero, one));
-            }
-        }
-    }
-
-    /// m_s·Σ_{τ>s} eq(step, τ).
-    function _later(Flow memory f, Plan memory p, uint256 step) private pure returns (uint256 list) {
-        unchecked {
-            list = Ext.eqTable(step, p.stepVars);
-            uint256 later;
-            for (uint256 s = 1 << p.stepVars; s > 0;) {
-                --s;
-                uint256 own = Ext.get(list, s);
-                Ext.put(list, s, Ext.scale(later, _size(f, s)));
-                later = Ext.add(later, own);
-            }
-        }
-    }
-
-    function _size(Flow memory f, uint256 s) private pure returns (uint256 m) {
-        unchecked {
-            uint256 pos = f.sizesAt + s;
-            assembly ("memory-safe") {
-                m := byte(0, calldataload(pos))
-            }
-        }
-    }
-
-    function _schedule(Flow memory f, Plan memory p) private pure returns (uint256 list) {
-        unchecked {
-            uint256 count = 1 << p.stepVars;
-            list = Ext.allocate(count);
-            for (uint256 s; s < count; ++s) {
-                Ext.put(list, s, _size(f, s));
-            }
         }
     }
 
@@ -309,20 +211,26 @@ library Matmuls {
     function _update(Flow memory f, Plan memory p, Term[] memory terms, uint256 inner) private pure {
         unchecked {
             uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1);
+            uint256 ends = f.k;
+            if (_isUnit()) f.k += p.layers;
             for (uint256 l = 1; l <= p.layers; ++l) {
                 uint256 outVars = Claims.width(p, l);
                 Term memory t = terms[inner + l - 1];
                 t.layer = l;
                 t.output = leafEnd - 32 * outVars;
                 t.input = t.output - 32 * Claims.width(p, l - 1);
+                uint256 segment = t.output - 32 * _segmentVars(p);
+                uint256 ofEnd;
+                if (_isUnit()) (t.slot, ofEnd) = (ends + l - 1, f.require_());
                 uint256 w = f.require_();
                 uint256 parts = Ext.sub(
-                    f.part(p, Claims.blockOf(l, Claims.B0, outVars), w),
-                    f.part(p, Claims.blockOf(l, Claims.BT, outVars), w)
+                    _startOf(f, p, l, Claims.B0, outVars, segment), _endOf(f, p, l, Claims.B0, outVars, segment)
                 );
+                parts = Ext.mul(w, parts);
+                if (_isUnit()) parts = Ext.add(parts, Ext.mul(ofEnd, _lastOf(f, p, l, Claims.B0, outVars)));
                 f.addClaim(parts, Ext.eq(t.output, f.tail(p, outVars), outVars));
                 Tensor memory g = _tensor(f, p, l, true);
-                uint256 moved = _moved(f, p, g.steps, 0, 0);
+                uint256 moved = _moved(f, p, g.steps, 0, 0, segment, false);
                 f.addClaim(
                     Ext.neg(Ext.mul(Ext.mul(w, f.real), g.selector)), Ext.mul(moved, Ext.eq(t.output, g.units, outVars))
                 );
@@ -348,17 +256,21 @@ library Matmuls {
             uint256 inVars = Claims.width(p, t.layer - 1);
             uint256 vars = inVars + Claims.width(p, t.layer);
             uint256 ofClaim = Ext.scale(w, Ext.inversePow2(Claims.rowVars(p)));
-            uint256 parts = f.part(p, Claims.blockOf(t.layer, Claims.W0, vars), ofClaim);
+            uint256 segment = isInner ? t.step : t.input - 32 * _segmentVars(p);
+            uint256 parts = _startOf(f, p, t.layer, Claims.W0, vars, segment);
             if (isInner) Claims.addTo(f.slots + 128 * t.slot, 2, Ext.neg(ofClaim));
-            else parts = Ext.sub(parts, f.part(p, Claims.blockOf(t.layer, Claims.WT, vars), ofClaim));
+            else parts = Ext.sub(parts, _endOf(f, p, t.layer, Claims.W0, vars, segment));
+            parts = Ext.mul(parts, ofClaim);
+            if (_isUnit() && !isInner) {
+                parts = Ext.add(parts, Ext.mul(f.eta(t.slot), _lastOf(f, p, t.layer, Claims.W0, vars)));
+            }
             f.addClaim(parts, _weight(f, p, t));
             (uint256 ofA, uint256 ofG) = (f.require_(), f.require_());
             f.multiply(Ext.neg(ofA), Ext.neg(ofG), Ext.neg(w));
             Tensor memory a = _tensor(f, p, t.layer - 1, false);
             uint256 axes = Ext.mul(Ext.eq(t.input, a.units, inVars), f.counted);
-            f.addClaim(
-                Ext.mul(ofA, a.selector), Ext.mul(axes, _moved(f, p, a.steps, point, isInner ? t.step : 0))
-            );
+            uint256 moved = _moved(f, p, a.steps, point, isInner ? t.step : 0, segment, t.layer == 1);
+            f.addClaim(Ext.mul(ofA, a.selector), Ext.mul(axes, moved));
             Tensor memory g = _tensor(f, p, t.layer, true);
             axes = Ext.mul(Ext.eq(point, g.steps, p.stepVars), f.samples);
             f.addClaim(Ext.mul(ofG, g.selector), Ext.mul(axes, _output(f, p, t, g.units)));

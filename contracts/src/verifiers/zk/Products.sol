@@ -8,14 +8,14 @@ import {Lookups} from "./Lookups.sol";
 import {Plan} from "./ZkPlan.sol";
 
 /// What F3 of libs/zk/SPEC.md §7 is for every loss.
-library Products {
+abstract contract Products is Lookups {
     using Claims for Flow;
 
     /// The sumcheck, and the products of masks and errors of the hidden layers.
     /// @param definitions constraints of the terms that follow
     /// @return w     weight of the next term
     /// @return gamma by which it grows
-    function hidden(Flow memory f, Plan memory p, uint256 definitions)
+    function _hiddenProducts(Flow memory f, Plan memory p, uint256 definitions)
         internal
         pure
         returns (uint256 w, uint256 gamma)
@@ -39,11 +39,11 @@ library Products {
     }
 
     /// Errors of padded classes are zero.
-    function gaps(Flow memory f, Plan memory p) internal pure {
+    function _gaps(Flow memory f, Plan memory p) internal pure {
         unchecked {
             uint256 all = Claims.rowVars(p) + Claims.width(p, p.layers);
             for (uint256 g = p.pieces; g < p.pieces + p.gaps; ++g) {
-                f.addClaim(f.part(p, Claims.blockOf(0, Claims.GL, all), f.require_()), Lookups.pieceAxes(f, p, g, all));
+                f.addClaim(f.part(p, Claims.blockOf(0, Claims.GL, all), f.require_()), pieceAxes(f, p, g, all));
             }
         }
     }

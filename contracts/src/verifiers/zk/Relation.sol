@@ -15,10 +15,14 @@ library Relation {
         uint256 ood2; // at the second point, where there are two
     }
 
-    function begin(Flow memory f, Plan memory p, Commitment[3] memory known) internal pure {
+    function prepare(Flow memory f, Plan memory p) internal pure {
         f.pads = Ext.allocate(1 << p.padVars);
         f.slots = Ext.allocate(4 << p.slotVars);
         f.selectors = Ext.allocate(ZkPlan.KEYS);
+    }
+
+    function begin(Flow memory f, Plan memory p, Commitment[3] memory known) internal pure {
+        prepare(f, p);
         f.pad = 3 << p.slotVars;
         _known(f, p, TREE_W0, known[0]);
         _known(f, p, TREE_WT, known[1]);
@@ -32,6 +36,11 @@ library Relation {
     /// @return omega  Ω at the point
     function end(Flow memory f, Plan memory p) internal pure returns (uint256 target, uint256 omega) {
         _padProducts(f, p);
+        return close(f, p);
+    }
+
+    /// What the weights that hidden values have received come to; they may have been received in parts.
+    function close(Flow memory f, Plan memory p) internal pure returns (uint256 target, uint256 omega) {
         f.closeSlots(p);
         uint256 used = f.pad;
         _hidden(f, p);
@@ -40,11 +49,12 @@ library Relation {
     }
 
     /// η⁰, η¹ … for every constraint; a squared error has fewer.
-    function powers(Plan memory p, uint256 eta) internal pure returns (uint256 list) {
+    /// @param more those of the ends of a unit
+    function powers(Plan memory p, uint256 eta, uint256 more) internal pure returns (uint256 list) {
         unchecked {
             uint256 matmuls = 2 * p.layers - 1;
             uint256 count = p.lookupVars + (p.plainLow ? 6 : 8) + 2 * p.layers + 4 * p.pieces + p.gaps + 4;
-            count += 4 * p.oodPoints;
+            count += 4 * p.oodPoints + more;
             count += p.stepVars == 0 ? 2 * matmuls + 2 * p.layers : matmuls + 2 * (matmuls + p.layers);
             list = Ext.allocate(count);
             uint256 power = Ext.ONE;

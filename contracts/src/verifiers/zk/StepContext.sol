@@ -27,6 +27,7 @@ struct StepSpec {
 library StepContext {
     bytes32 private constant SPEC = keccak256("fxt-zk/spec/1");
     bytes32 private constant STEP = keccak256("fxt-step/1");
+    bytes32 private constant UNIT = keccak256("fxt-step/2");
     bytes32 private constant WEIGHTS = keccak256("fxt-weights/1");
     bytes32 private constant DATA = keccak256("fxt-data/1");
     bytes32 private constant LAYOUT = keccak256("fxt-zk/layout/1");
@@ -69,6 +70,38 @@ library StepContext {
         while (_gcd(alpha, n) != 1) alpha = alpha == n ? 1 : alpha + 1;
         uint256 beta = (_word(s.seed, 2 * epoch + 1) * n) >> 64;
         return ((alpha * (index % n)) % n + beta) % n;
+    }
+
+    /// The superblocks that `count` segments from `first` on read. Those of a unit must be the words that it states, of a
+    /// set that has room in one commitment (libs/zk/SPEC.md §20).
+    /// @param statedAt calldata position of these words
+    /// @return place of the commitment to the data among those of the set
+    /// @return order the superblock, or the digest of those of a unit
+    function superblocksOf(StepSpec calldata s, uint256 records, uint256 first, uint256 count, uint256 statedAt)
+        internal
+        pure
+        returns (uint256 place, bytes32 order)
+    {
+        unchecked {
+            uint256 list = Ext.allocate(count);
+            for (uint256 j; j < count; ++j) {
+                place = superblockOf(s, records, first + j);
+                Ext.put(list, j, place);
+                uint256 stated = place;
+                if (count != 1) {
+                    assembly ("memory-safe") {
+                        stated := calldataload(add(statedAt, shl(5, j)))
+                    }
+                }
+                if (stated != place) revert STEP_STATEMENT();
+            }
+            if (count == 1) return (place, bytes32(place));
+            if (s.recordCount / records > count) revert STEP_STATEMENT();
+            assembly ("memory-safe") {
+                place := 0
+                order := keccak256(list, shl(5, count))
+            }
+        }
     }
 
     function _word(bytes32 seed, uint256 i) private pure returns (uint256) {
@@ -124,13 +157,19 @@ library StepContext {
             _copy(p.widthsAt, 4 * (p.layers + 2))
         );
         if (tree == TREE_D) {
-            head = abi.encodePacked(head, uint32(1 << p.stepVars), uint32(p.batch));
+            head = _with(_with(head, 1 << (p.stepVars - p.segmentVars)), p.batch);
         }
         head = abi.encodePacked(head, _copy(Ext.get(p.layouts, 2 * tree), Ext.get(p.layouts, 2 * tree + 1)));
         bool inputsFirst = tree == TREE_D && p.inputsFirst;
-        if (p.oodPoints == 2 || inputsFirst) head = abi.encodePacked(head, uint32(p.oodPoints));
-        if (inputsFirst) head = abi.encodePacked(head, uint32(1));
+        bool isWhole = tree == TREE_D && p.segmentVars != 0;
+        if (p.oodPoints == 2 || inputsFirst || isWhole) head = _with(head, p.oodPoints);
+        if (inputsFirst || isWhole) head = _with(head, inputsFirst ? 1 : 0);
+        if (isWhole) head = _with(head, 1 << p.stepVars);
         return keccak256(head);
+    }
+
+    function _with(bytes memory head, uint256 word) private pure returns (bytes memory) {
+        return abi.encodePacked(head, uint32(word));
     }
 
     function _copy(uint256 pos, uint256 length) private pure returns (bytes memory part) {
@@ -140,12 +179,14 @@ library StepContext {
         }
     }
 
+    /// @param order superblock, or the digest of several
     /// @param w digests of the weights before and after
     function contextDigest(
         StepSpec calldata s,
+        bool isUnit,
         bytes32 statement,
         uint256 firstStep,
-        uint256 superblock,
+        bytes32 order,
         bytes32 planDigest,
         bytes32 data,
         bytes calldata sizes,
@@ -154,8 +195,8 @@ library StepContext {
         bytes32 schedule = keccak256(sizes);
         return keccak256(
             abi.encodePacked(
-                abi.encode(STEP, statement, firstStep, sizes.length, s.manifestDigest, planDigest),
-                abi.encode(s.datasetRoot, superblock, data, schedule, w[0], w[1])
+                abi.encode(isUnit ? UNIT : STEP, statement, firstStep, sizes.length, s.manifestDigest, planDigest),
+                abi.encode(s.datasetRoot, order, data, schedule, w[0], w[1])
             )
         );
     }

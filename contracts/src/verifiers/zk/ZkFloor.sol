@@ -19,8 +19,9 @@ library ZkFloor {
     bytes private constant DEEPER_ROWS =
         hex"100501040822171616140e18ff1902040a12160e" hex"11050104082217161616101aff1902050b101610"
         hex"10050104082318161618111cff1902040a131611";
-    /// Of the profile that is verified in two parts: points and words of both levels behind the first.
-    bytes private constant SPLIT_ROWS = hex"12040104072a191616161019ff1902040a12161002030b101610";
+    /// Of the profiles that are verified in two parts: points and words of both levels behind the first.
+    bytes private constant SPLIT_ROWS = hex"12040104072a191616161019ff1902040a12161002030b101610"
+        hex"14040104062b1c161616121dff1902040b10161202040d0e1612";
     uint256 private constant COLUMNS = 14;
     uint256 private constant TREES = 4;
 

@@ -58,6 +58,7 @@ struct Plan {
     bool inputsFirst; // X stands as [i,t,b]
     uint256 deeper; // levels behind the first
     uint256 deeperAt; // per level: variables folded, blowup, queries, grinding before them and before row rounds
+    uint256 segmentVars; // of the steps' variables those of the segments of a unit
 }
 
 /// A level of the opening (libs/zk/SPEC.md §9).
@@ -131,13 +132,14 @@ library ZkPlan {
     }
 
     /// Loss, bits of errors, fractional bits of logits and points outside the domain, where they are not those of a softmax
-    /// with 16 bits and one point; then the order of the data and the levels behind the first, where there are any.
+    /// with 16 bits and one point; then the order of the data and the levels behind the first, where there are any, and the
+    /// steps of a unit.
     function _later(Plan memory p, uint256 pos, uint256 end) private pure {
         unchecked {
             (p.errorBits, p.oodPoints) = (16, 1);
             if (pos == end) return;
             uint256 words = word(pos, 0);
-            if (words < 4 || words > 5 + LEVEL * DEEPER || pos + 4 + 4 * words != end) revert STEP_PLAN();
+            if (words < 4 || words > 6 + LEVEL * DEEPER || pos + 4 + 4 * words != end) revert STEP_PLAN();
             uint256 loss = word(pos, 1);
             p.errorBits = word(pos, 2);
             p.oodPoints = word(pos, 4);
@@ -151,7 +153,7 @@ library ZkPlan {
 
     function _deeper(Plan memory p, uint256 pos, uint256 words) private pure {
         unchecked {
-            if (word(pos, 0) > 1 || words % LEVEL != 0) revert STEP_PLAN();
+            if (word(pos, 0) > 1 || words % LEVEL > 1) revert STEP_PLAN();
             p.inputsFirst = word(pos, 0) == 1;
             p.deeper = words / LEVEL;
             p.deeperAt = pos + 4;
@@ -160,6 +162,18 @@ library ZkPlan {
                 folded += word(p.deeperAt, LEVEL * i);
             }
             if (folded >= p.m) revert STEP_PLAN();
+        }
+    }
+
+    /// The steps of a unit, the last word of its plan: without this it is read as one of a segment.
+    function readUnit(Plan memory p) internal pure {
+        unchecked {
+            if (p.deeperAt == 0) return;
+            uint256 words = word(p.deeperAt - 24, 0) - 5;
+            if (words % LEVEL == 0) return;
+            uint256 stepVars = log2Ceil(word(p.deeperAt, words - 1));
+            if (stepVars <= p.stepVars) revert STEP_PLAN();
+            (p.segmentVars, p.stepVars) = (stepVars - p.stepVars, stepVars);
         }
     }
 
@@ -277,7 +291,7 @@ library ZkPlan {
     /// Blocks by layer and kind; those of WT next to those of W0, blind cells of all trees together (no claim reads them).
     function keyOf(uint256 tree, uint256 layer, uint256 kind) internal pure returns (uint256) {
         unchecked {
-            return layer * 32 + (tree == TREE_WT && kind != 23 ? kind + 7 : kind);
+            return layer * 32 + (tree == TREE_WT && kind != 23 ? kind + 8 : kind);
         }
     }
 

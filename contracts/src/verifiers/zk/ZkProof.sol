@@ -55,9 +55,9 @@ abstract contract ZkProof {
     }
 
     /// Reverts with the code of the first check that fails.
-    /// @param sizes m_t, one byte per step
+    /// @param sizes m_t, one byte per step; of a unit then the superblock that each segment reads, a word each
     function _prove(Plan memory p, Input memory input, bytes calldata planBytes, bytes calldata sizes, bytes calldata proof)
-        internal pure returns (Opening memory o) {
+        internal view returns (Opening memory o) {
         if (proof.length > PROOF_BYTES_MAX) revert STEP_PROOF_LENGTH();
         Reader memory r = _start(p, proof);
         bytes32 witnessRoot = _bind(r, p, input, sizes);
@@ -98,7 +98,7 @@ abstract contract ZkProof {
             }
             if (!p.joint) r.absorbWord(uint256(root));
             assembly ("memory-safe") { pos := sizes.offset }
-            r.absorb(pos, sizes.length);
+            r.absorb(pos, 1 << p.stepVars);
         }
     }
 

@@ -13,33 +13,36 @@ import {ZkStep} from "./ZkStep.sol";
 contract ZkProofHead is ZkStep {
     bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split"));
 
-    constructor(ZkRelation softmax_, ZkRelation squaredError_) ZkStep(softmax_, squaredError_) {}
+    constructor(ZkRelation[4] memory relations) ZkStep(relations) {}
 
     /// @return rest digest of what the second part must show: per level its root, its sizes, ρ_row, places and rows
     function head(bytes calldata seal, bytes32 statementDigest) external view returns (bytes32 rest) {
         (Plan memory p, Opening memory o) = _check(seal, SELECTOR, statementDigest);
-        bytes memory all;
-        for (uint256 i; i < o.levels.length; ++i) {
-            Opened memory own = o.levels[i];
-            uint256 size = own.queries.size;
-            uint256 sizes = size | own.level.rows << 32 | own.level.rowVars << 64
-                | (own.level.columnVars + own.level.logBlowup) << 96 | p.digestBytes << 128;
-            all = abi.encodePacked(
-                all,
-                own.root,
-                sizes,
-                _words(own.start, own.level.rowVars),
-                _words(own.queries.indices, size),
-                _words(own.queries.rows, size)
-            );
+        unchecked {
+            // Nothing is allocated behind it before it is hashed.
+            uint256 all = Ext.allocate(0);
+            uint256 to = all;
+            for (uint256 i; i < o.levels.length; ++i) {
+                Opened memory own = o.levels[i];
+                uint256 size = own.queries.size;
+                Ext.put(to, 0, uint256(own.root));
+                uint256 sizes = size | own.level.rows << 32 | own.level.rowVars << 64;
+                sizes |= (own.level.columnVars + own.level.logBlowup) << 96 | p.digestBytes << 128;
+                Ext.put(to, 1, sizes);
+                to = _append(to + 64, own.start, own.level.rowVars);
+                to = _append(to, own.queries.indices, size);
+                to = _append(to, own.queries.rows, size);
+            }
+            assembly ("memory-safe") {
+                rest := keccak256(all, sub(to, all))
+            }
         }
-        return keccak256(all);
     }
 
-    function _words(uint256 from, uint256 count) private pure returns (bytes memory part) {
-        part = new bytes(32 * count);
+    function _append(uint256 to, uint256 from, uint256 count) private pure returns (uint256 next) {
         assembly ("memory-safe") {
-            mcopy(add(part, 32), from, shl(5, count))
+            mcopy(to, from, shl(5, count))
+            next := add(to, shl(5, count))
         }
     }
 

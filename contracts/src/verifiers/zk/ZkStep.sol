@@ -19,7 +19,7 @@ struct StepSeal {
     TreeCommitment afterwards;
     TreeCommitment data;
     bytes32[] dataPath;
-    bytes sizes; // m_t, one byte per step
+    bytes sizes; // m_t, one byte per step; of a unit then the superblock that each segment reads, a word each
     bytes plan;
     bytes proof;
 }
@@ -30,12 +30,17 @@ abstract contract ZkStep is ZkProof {
     /// Terms are one ABI tuple: its offset, then client, provider, keyBroker, token, specDigest.
     uint256 private constant SPEC_DIGEST_AT = 160;
 
-    ZkRelation public immutable softmax;
-    ZkRelation public immutable squaredError;
+    ZkRelation private immutable _softmax;
+    ZkRelation private immutable _squaredError;
+    ZkRelation private immutable _unitSoftmax;
+    ZkRelation private immutable _unitSquaredError;
 
-    constructor(ZkRelation softmax_, ZkRelation squaredError_) {
-        softmax = softmax_;
-        squaredError = squaredError_;
+    /// @param relations of one segment, then of units: softmax, squared error
+    constructor(ZkRelation[4] memory relations) {
+        _softmax = relations[0];
+        _squaredError = relations[1];
+        _unitSoftmax = relations[2];
+        _unitSquaredError = relations[3];
     }
 
     /// Reverts unless the proof holds, but for what `_openLevel` leaves open.
@@ -44,14 +49,17 @@ abstract contract ZkStep is ZkProof {
         view
         returns (Plan memory p, Opening memory o)
     {
-        if (seal.length < 68 || bytes4(seal[:4]) != selector) revert SEAL_SELECTOR(bytes4(seal));
-        // One tuple behind its offset: with another word here two seals would say the same.
-        if (uint256(bytes32(seal[4:36])) != 32) revert STEP_STATEMENT();
+        if (seal.length < 68 || bytes4(seal) != selector) revert SEAL_SELECTOR(bytes4(seal));
         StepSeal calldata s;
+        uint256 offset;
         assembly ("memory-safe") {
             s := add(seal.offset, 36)
+            offset := calldataload(sub(s, 32))
         }
+        // One tuple behind its offset: with another word here two seals would say the same.
+        if (offset != 32) revert STEP_STATEMENT();
         p = ZkPlan.read(s.plan);
+        ZkPlan.readUnit(p);
         _requireFloor(p);
         ZkProof.Input memory input;
         input.known = [
@@ -60,7 +68,9 @@ abstract contract ZkStep is ZkProof {
             StepContext.known(s.data, p.oodPoints)
         ];
         input.context = _context(s, p, statementDigest);
-        input.relation = p.squaredError ? squaredError : softmax;
+        input.relation = p.segmentVars == 0
+            ? p.squaredError ? _squaredError : _softmax
+            : p.squaredError ? _unitSquaredError : _unitSoftmax;
         o = _prove(p, input, s.plan, s.sizes, s.proof);
     }
 
@@ -72,11 +82,23 @@ abstract contract ZkStep is ZkProof {
         bytes32 planDigest = ZkPlan.digest(s.plan);
         if (s.terms.length < SPEC_DIGEST_AT + 32) revert STEP_STATEMENT();
         if (bytes32(s.terms[SPEC_DIGEST_AT:]) != StepContext.specDigest(s.spec, planDigest)) revert STEP_STATEMENT();
-        if (s.sizes.length != 1 << p.stepVars || s.index >= s.spec.steps) revert STEP_STATEMENT();
+        uint256 steps = 1 << p.stepVars;
+        uint256 segments = 1 << p.segmentVars;
+        bytes calldata sizes = s.sizes;
+        if (sizes.length != steps + (segments == 1 ? 0 : 32 * segments) || s.index >= s.spec.steps) {
+            revert STEP_STATEMENT();
+        }
+        uint256 superblocksAt;
+        assembly ("memory-safe") {
+            sizes.length := steps
+            superblocksAt := add(sizes.offset, steps)
+        }
         uint256 firstStep = s.index << p.stepVars;
         if (firstStep >= s.spec.steps) revert STEP_STATEMENT();
-        StepContext.requireSizes(s.spec, firstStep, s.sizes);
-        uint256 superblock = StepContext.superblockOf(s.spec, p.batch << p.stepVars, s.index);
+        StepContext.requireSizes(s.spec, firstStep, sizes);
+        (uint256 superblock, bytes32 order) = StepContext.superblocksOf(
+            s.spec, p.batch << (p.stepVars - p.segmentVars), s.index << p.segmentVars, segments, superblocksAt
+        );
         bytes32 data = StepContext.dataDigest(s.data, StepContext.layoutDigest(p, TREE_D));
         StepContext.requireMember(s.spec.datasetRoot, data, superblock, s.dataPath);
         bytes32 layoutHash = StepContext.layoutDigest(p, TREE_W0);
@@ -84,6 +106,8 @@ abstract contract ZkStep is ZkProof {
             [StepContext.weightsDigest(s.before, layoutHash), StepContext.weightsDigest(s.afterwards, layoutHash)];
         bytes32 statement = Statements.segment(keccak256(s.terms), s.index, w[0], w[1]);
         if (keccak256(abi.encodePacked(hex"1901", s.domain, statement)) != statementDigest) revert STEP_STATEMENT();
-        return StepContext.contextDigest(s.spec, statementDigest, firstStep, superblock, planDigest, data, s.sizes, w);
+        return StepContext.contextDigest(
+            s.spec, segments != 1, statementDigest, firstStep, order, planDigest, data, sizes, w
+        );
     }
 }

@@ -15,7 +15,7 @@ import {STEP_MERKLE_L1, STEP_MERKLE_L2, STEP_MERKLE_L3} from "./ZkErrors.sol";
 contract ZkStepVerifier is ZkStep, IStepVerifier {
     bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1"));
 
-    constructor(ZkRelation softmax_, ZkRelation squaredError_) ZkStep(softmax_, squaredError_) {}
+    constructor(ZkRelation[4] memory relations) ZkStep(relations) {}
 
     /// @inheritdoc IStepVerifier
     function verify(bytes calldata seal, bytes32 statementDigest) external view {

@@ -1,7 +1,7 @@
 /** Door of the verifier half: everything an outsider needs to judge a step proof. */
 export { verifyStepProof } from './verify.js';
 export { dataDigestOf, weightsDigestOf, type Commitment } from '../commit/commitment.js';
-export { scheduleOf, type StepProofStatement } from './statement.js';
+export { stepBytes, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';
 export { isInTwoParts, splitProof, type SplitProof } from './split.js';
 export { verifyStart } from './start.js';

@@ -83,6 +83,14 @@ export function scheduleOf(manifest: Manifest, firstStep: number, count = manife
   );
 }
 
+/** What a seal says of the steps of a proof: m_t, a byte each, and of a unit then which superblock every segment reads, a word each. */
+export function stepBytes({ shape }: Pick<Plan, 'shape'>, index: number, recordCount: number): Uint8Array {
+  const firstStep = index * shape.steps;
+  const sizes = Uint8Array.from(scheduleOf(shape.manifest, firstStep, shape.steps));
+  if (shape.segmentVars === 0) return sizes;
+  return concatBytes(sizes, ...superblocksOf({ shape }, firstStep, recordCount).map(word));
+}
+
 /**
  * Which superblock every segment from `firstStep` on reads.
  * @throws Rejection STEP_STATEMENT when several segments read a set that one commitment has no room for
