@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { to0x } from '#attestation/base';
+import { toHex } from '#attestation/base';
 import { readSealedDataset, type DatasetManifest } from '#attestation/records';
 import {
   fetchBundle,
@@ -91,7 +91,7 @@ describe('a job whose proofs cover several segments', () => {
       const block = slice(manifest, used, blockOfStep(manifest, step, sealed.records) * batch, batch);
       weights = stepReference(manifest, weights, block, step).weights;
     }
-    expect(result.stateDigest).toBe(to0x(stateDigest(manifest, weights)));
+    expect(result.stateDigest).toBe(toHex(stateDigest(manifest, weights)));
   });
 
   it('is paid when the contract has seen both proofs, for the gas that was expected', async () => {

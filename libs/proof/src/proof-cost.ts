@@ -56,12 +56,9 @@ export function proofCost(plan: Plan, isUneven = false): ProofCost {
   };
 }
 
-/**
- * The contracts' floor has profiles of one point with one level, and of two and three (contracts/src/verifiers/zk/ZkFloor.sol);
- * their relation is that of one segment.
- */
-function isOnChainProfile({ profile: { oodPoints, deeper }, shape }: Plan): boolean {
-  return (deeper !== undefined || oodPoints === 1) && shape.segmentVars === 0;
+/** The contracts' floor has profiles of one point with one level, and of two and three (contracts/src/verifiers/zk/ZkFloor.sol). */
+function isOnChainProfile({ profile: { oodPoints, deeper } }: Plan): boolean {
+  return deeper !== undefined || oodPoints === 1;
 }
 
 const treesOf = ({ trees }: Plan): readonly { readonly rows: number; readonly hasAux: boolean }[] =>

@@ -9,7 +9,7 @@ const manifest = (superblock: number, steps = 64) =>
   profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, seed, superblock });
 /** A set of contracts as it is deployed now. */
 const verifier = { address: `0x${'11'.repeat(20)}`, codeHash: seed };
-const now = { extensions: { zkProofHead: verifier, zkSplitVerifier: verifier } };
+const now = { extensions: { zkUnitMatmuls: verifier, zkProofHead: verifier, zkSplitVerifier: verifier } };
 const inScheme = (profile: string, scheme: 'fxt-zk/1' | 'fxt-groth16/1' = 'fxt-zk/1') => ({
   ...{ scheme, proving: { profile, variant: 'separate', planDigest: new Uint8Array(32) } as const },
 });
@@ -45,6 +45,16 @@ it('refuses proofs that no transaction carries', () => {
     expect(() => provenUnit(manifest(superblock), inScheme(profile), { assurance: 'zk' }, 1, now)).toThrow(
       expect.objectContaining({ code: 'JOB_PROOF_TRANSACTION' }),
     );
+  }
+});
+
+it('of proofs of several segments counts what they cover, and refuses them to a set of contracts that takes none', () => {
+  const small = profileManifest('fx1', { dims: [784, 16, 10], batch: 4, e: 8, steps: 600, seed, superblock: 8 });
+  const ask = (set: Parameters<typeof provenUnit>[4]) =>
+    provenUnit(small, inScheme('unit64'), { assurance: 'zk' }, 1, set);
+  expect(ask(now)).toMatchObject({ steps: 64, profile: 'unit64', proofs: 10, transactions: 10 });
+  for (const set of [{}, { extensions: { zkSplitVerifier: verifier } }]) {
+    expect(() => ask(set)).toThrow(expect.objectContaining({ code: 'JOB_PROOF_VERIFIER', family: 'configuration' }));
   }
 });
 

@@ -25,13 +25,18 @@ export function provenUnit(
   const whole = proofUnitOf(manifest, proving);
   if (whole.gas === null) throw tooLong(whole);
   const isSplit = isInTwoParts(profileNamed(proving.profile));
-  if (isSplit && set.extensions?.zkSplitVerifier === undefined) throw noVerifier(proving.profile);
+  if (isSplit && set.extensions?.zkSplitVerifier === undefined) {
+    throw noVerifier('zkSplitVerifier, which takes proofs in two transactions', proving.profile);
+  }
+  if (whole.steps > manifest.superblock && set.extensions?.zkUnitMatmuls === undefined) {
+    throw noVerifier('zkUnitMatmuls, which takes proofs of several segments', proving.profile);
+  }
   return assurance === 'sampled' ? proofUnitOf(manifest, proving, Math.min(samples, whole.proofs)) : whole;
 }
 
-function noVerifier(profile: string): ConfigurationError {
+function noVerifier(contract: string, profile: string): ConfigurationError {
   return new ConfigurationError('JOB_PROOF_VERIFIER', {
-    expected: 'a set of contracts with zkSplitVerifier, which takes proofs in two transactions',
+    expected: `a set of contracts with ${contract}`,
     got: `one without, for proofs under ${profile}`,
     rule: 'contracts/SPEC.md §11',
     action: 'name a deployment that has it, or seal the data again for a manifest with a smaller superblock',
