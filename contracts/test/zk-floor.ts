@@ -45,4 +45,4 @@ export const floors = [...profiles.values()]
       ],
     };
   })
-  .filter(({ row }, k, all) => all.findIndex((other) => `${other.row}` === `${row}`) === k);
+  .filter(({ row }, k, all) => all.findIndex((other) => String(other.row) === String(row)) === k);

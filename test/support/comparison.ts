@@ -107,7 +107,7 @@ a test holds the two together. Measured on ${date}: ${machine}.
 
 ## Proved in full and settled on a local chain
 
-784-64-10, batch 64, in the largest proofs that fit a transaction: \`npm run bench -- whole-job --steps N\`.
+784-64-10, batch 64, in the largest proofs that fit a transaction, or two from 256 steps on: \`npm run bench -- whole-job --steps N\`.
 Prices in ETH at 1 and at 0.1 gwei. Bits are those of the weakest round and of all rounds of all proofs together.
 The last row is the longest measured job, as many times as ten epochs of MNIST have proofs.
 

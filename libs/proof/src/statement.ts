@@ -55,7 +55,7 @@ export function planOfJob({ proving }: Pick<JobSpec, 'proving'>, manifest: Manif
 }
 
 /** What one proof covers: the how manieth it is of its job, and its steps. */
-export interface ProvedSteps {
+interface ProvedSteps {
   readonly index: number;
   readonly from: number;
   readonly count: number;

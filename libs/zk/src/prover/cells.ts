@@ -53,7 +53,7 @@ export class Cells {
 
   /** The memory of cells that are still zero, for the integers of the segment that they will be set from. */
   room(): SegmentRoom {
-    const { shape, trees } = this.plan;
+    const { trees } = this.plan;
     const doubles = ({ buffer, byteOffset, length }: BaseArray): Float64Array =>
       new Float64Array(buffer, byteOffset, length);
     return {

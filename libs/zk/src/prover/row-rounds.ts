@@ -12,7 +12,7 @@ import type { Cells } from './cells.js';
 import type { OmegaRows } from './omega-rows.js';
 
 /** Entry (x, y): the sum over the other row variables and all columns of Ω(x, ·)·w(y, ·). */
-export type RowProducts = readonly (readonly Ext[])[];
+type RowProducts = readonly (readonly Ext[])[];
 
 /** Stored rows among those that share their last `low` index values, by their first variables. */
 function storedRows(cells: Cells, vars: number, rest: number): [place: number, row: BaseArray][] {

@@ -1,15 +1,7 @@
 /** Proofs of several segments with borders between (libs/zk/SPEC.md §20). */
 import { describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
-import {
-  initialWeights,
-  parseManifest,
-  stateDigest,
-  stepReference,
-  superblockOfStep,
-  type Examples,
-  type Manifest,
-} from '#libs/step';
+import { stateDigest, stepReference, superblockOfStep, type Examples, type Manifest } from '#libs/step';
 import { createEngine } from '../commit/kernels/index.js';
 import { dataDigestOf, weightsDigestOf } from '../commit/commitment.js';
 import type { Profile } from '../commit/params.js';

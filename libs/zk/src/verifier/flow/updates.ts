@@ -1,7 +1,6 @@
 /**
  * F5: the weights inside and after the segment are the weights before minus the exact gradients (libs/zk/SPEC.md §7).
  */
-import * as F from '../../commit/field/extension.js';
 import type { Ext } from '../../commit/field/extension.js';
 import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
 import { eqTable, halves, type Point } from '../../commit/field/multilinear.js';
