@@ -36,10 +36,11 @@ export async function dischargeSegments(
   verifyProofBundle(bundle, statement);
   const plan = planOf(statement);
   const spec = stepSpecOfStatement(statement);
-  const seals = parseProofBundle(bundle).map((proof, i) =>
-    stepSealOf(escrow.domain, terms, spec, { statement: segmentStatement(statement, plan, i), plan, proof }),
-  );
-  return dischargeAll(escrow, terms, statement, seals);
+  const seals = parseProofBundle(bundle).map((proof, i) => {
+    const proved = segmentStatement(statement, plan, i);
+    return { segment: proved.index, seal: stepSealOf(escrow.domain, terms, spec, { statement: proved, plan, proof }) };
+  });
+  return dischargeAll(escrow, terms, seals);
 }
 
 /**
@@ -59,10 +60,11 @@ export async function dischargeGroth16Segments(
   const { key, proofs } = parseGroth16Bundle(bundle);
   const plan = groth16PlanDigest(circuitShape(statement.manifest), statement.ceremony, key);
   const spec = stepSpecOfStatement(statement);
-  const seals = proofs.map((proof, i) =>
-    groth16SealOf(escrow.domain, terms, spec, plan, segmentOf(statement, i), proof),
-  );
-  return dischargeAll(escrow, terms, statement, seals);
+  const seals = proofs.map((proof, i) => {
+    const proved = segmentOf(statement, i);
+    return { segment: proved.index, seal: groth16SealOf(escrow.domain, terms, spec, plan, proved, proof) };
+  });
+  return dischargeAll(escrow, terms, seals);
 }
 
 type AnyStatement<C> = Pick<ProofStatement, 'manifest' | 'jobId' | 'datasetRoot' | 'recordCount' | 'firstStep'> & {
@@ -82,26 +84,22 @@ function checkEscrow(terms: Terms, { escrow }: { readonly escrow?: ProofEscrow |
   });
 }
 
-function firstOf({ firstStep, manifest }: AnyStatement<unknown>): number {
-  return firstStep / manifest.superblock;
-}
-
+/** A Groth16 proof covers one superblock. */
 function segmentOf<C>(statement: AnyStatement<C>, i: number) {
+  const { firstStep, manifest } = statement;
   const { data, path } = statement.segments[i]!;
   const [before, after] = [statement.borders[i]!, statement.borders[i + 1]!];
-  return { index: firstOf(statement) + i, before, after, data, dataPath: path };
+  return { index: firstStep / manifest.superblock + i, before, after, data, dataPath: path };
 }
 
 async function dischargeAll(
   escrow: SettlementClient,
   terms: Terms,
-  statement: AnyStatement<unknown>,
-  seals: readonly StepSeal[],
+  seals: readonly { readonly segment: number; readonly seal: StepSeal }[],
 ): Promise<Discharged[]> {
   const borders = await escrow.duties.bordersOf(terms);
   const discharged: Discharged[] = [];
-  for (const [i, seal] of seals.entries()) {
-    const segment = firstOf(statement) + i;
+  for (const { segment, seal } of seals) {
     discharged.push({ segment, receipt: await escrow.duties.discharge(terms, segment, borders, seal) });
   }
   return discharged;
