@@ -24,12 +24,14 @@ async function offer(
   change: Partial<Terms>,
   plan?: Uint8Array,
   assurance: 'tee' | 'zk' = 'zk',
-  { profile = 'chain1', of = settings } = {},
+  { profile = 'chain1', of = settings, records = 32 } = {},
 ) {
   const own = { manifest, dataset, segmentSteps: 4, spec: { assurance } } as const;
   const planDigest = plan ?? planOf({ manifest, profile, variant: 'separate' }).digest;
   const proving = { profile, variant: 'separate', planDigest } as const;
-  const made = await tinyJob({ ...own, spec: { ...own.spec, proving }, terms: { ...fair, ...change } });
+  const { id, root, shards } = dataset.manifest;
+  const spec = { ...own.spec, proving, dataset: { id, root, records, shards: shards.length } };
+  const made = await tinyJob({ ...own, spec, terms: { ...fair, ...change } });
   const assigned = {
     ...{ jobId: to0x(made.jobId), escrowId: to0x(escrowIdOf(made.terms)), brokerUrl: 'http://127.0.0.1:9' },
     ...{ spec: Buffer.from(encodeJobSpec(made.spec)).toString('base64'), terms: termsJson(made.terms), policy: '' },
@@ -86,5 +88,24 @@ describe('a prover of proofs in two transactions', () => {
     ['more memory than it may use', 'PROVER_JOB', undefined, { ...of, memoryMiB: 64 }],
   ])('refuses %s', async (_what, code, selectors, own) => {
     await expect(take(own, (selectors ?? [selector]) as Uint8Array[])).rejects.toMatchObject({ code });
+  });
+});
+
+describe('a prover of proofs of several segments', () => {
+  const contracts = { address: `0x${'11'.repeat(20)}`, codeHash: `0x${'22'.repeat(32)}` };
+  const deployment = { ...settings.chain.deployment, extensions: { zkUnitMatmuls: contracts } };
+  const of = { ...settings, chain: { ...settings.chain, deployment } };
+  const take = (own: typeof settings, records: number) =>
+    offer({}, undefined, 'zk', { profile: 'unit64', of: own, records });
+  /** Sixteen superblocks of four batches of four. */
+  const most = 16 * 4 * 4;
+
+  it('takes the job where the contracts are there and one commitment has room for the set', async () => {
+    expect((await take(of, most)).spec.proving!.profile).toBe('unit64');
+  });
+
+  it('refuses contracts without their relations, and a set that no such proof can speak of', async () => {
+    await expect(take(settings, most)).rejects.toMatchObject({ code: 'PROVER_JOB' });
+    await expect(take(of, most + 16)).rejects.toMatchObject({ code: 'STEP_STATEMENT' });
   });
 });

@@ -33,7 +33,7 @@ import { groth16Admission, planOf, proofCost, unevenSegments } from '#libs/proof
 import { openDataKey, openShard } from '#libs/sealing';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
 import type { AssignedJob } from '#libs/wire';
-import { groth16SchemeId, isInTwoParts } from '#libs/zk/verifier';
+import { checkRoom, groth16SchemeId, isInTwoParts } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openKeyFolder } from '../proving/key-folder.js';
 import type { ProverSettings } from './settings.js';
@@ -54,7 +54,7 @@ export interface EntrustedJob extends OfferedJob {
 
 /**
  * @throws ConfigurationError GROTH16_KEY_MISSING; Rejection PROVER_JOB when its parts do not belong together, or no proof can be
- *   made for it; TERMS_* of what all who sign demand, STEP_PLAN
+ *   made for it; TERMS_* of what all who sign demand, STEP_PLAN, STEP_STATEMENT
  */
 export function readOffer(
   job: AssignedJob,
@@ -104,10 +104,10 @@ interface Provable {
 /**
  * As the manifest and the named profile lead to it. Whoever cannot prove under it, or discharge, must not stake.
  *
- * @throws Rejection PROVER_JOB
+ * @throws Rejection PROVER_JOB; STEP_STATEMENT of a data set that one proof has no room for
  */
 function provable(
-  { manifest, proving }: JobSpec,
+  { manifest, proving, dataset }: JobSpec,
   { chain, escrow, memoryMiB, proves }: Pick<ProverSettings, 'chain' | 'escrow' | 'memoryMiB' | 'proves'>,
 ): Provable {
   const { profile, variant } = proving!;
@@ -118,6 +118,10 @@ function provable(
   if (isInTwoParts(plan.profile) && chain.deployment.extensions?.zkSplitVerifier === undefined) {
     throw refused('a set of contracts that takes proofs in two transactions', 'one without');
   }
+  if (plan.shape.segmentVars > 0 && chain.deployment.extensions?.zkUnitMatmuls === undefined) {
+    throw refused('a set of contracts that takes proofs of several segments', 'one without');
+  }
+  checkRoom(plan.shape, dataset.records);
   const needed = Math.ceil((memoryMargin * memoryBytes) / 2 ** 20);
   const most = Math.min(memoryMiB, machine.memoryMiB);
   if (proves && needed > most) throw refused(`proofs for ${most} MiB of memory`, `${needed} MiB under ${profile}`);

@@ -5,6 +5,7 @@ export { stepBytes, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';
 export { isInTwoParts, splitProof, type SplitProof } from './split.js';
 export { verifyStart } from './start.js';
+export { checkRoom } from '../commit/layout/room.js';
 export { startSeed } from '../commit/layout/start.js';
 export type { SoundnessTerm } from '../soundness.js';
 export { derivePlan, planBytes, type Plan, type Variant } from '../relation/plan.js';

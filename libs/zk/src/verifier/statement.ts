@@ -1,8 +1,9 @@
 /** The statement of a step proof and the context that the transcript starts from (libs/zk/SPEC.md §2.2). */
 import { concatBytes, keccak, taggedDigest, word } from '#attestation/base';
-import { checkMerklePath, manifestDigest, orderSize, stepSize, superblockOfStep, type Manifest } from '#libs/step';
+import { checkMerklePath, manifestDigest, stepSize, superblockOfStep, type Manifest } from '#libs/step';
 import { dataDigestOf, requireDigest, weightsDigestOf, type Commitment } from '../commit/commitment.js';
 import { refuse } from '../commit/layout/refuse.js';
+import { checkRoom } from '../commit/layout/room.js';
 import type { Plan, Variant } from '../relation/plan.js';
 
 export interface StepProofStatement {
@@ -91,20 +92,11 @@ export function stepBytes({ shape }: Pick<Plan, 'shape'>, index: number, recordC
   return concatBytes(sizes, ...superblocksOf({ shape }, firstStep, recordCount).map(word));
 }
 
-/**
- * Which superblock every segment from `firstStep` on reads.
- * @throws Rejection STEP_STATEMENT when several segments read a set that one commitment has no room for
- */
+/** Which superblock every segment from `firstStep` on reads. @throws Rejection as `checkRoom` */
 export function superblocksOf({ shape }: Pick<Plan, 'shape'>, firstStep: number, recordCount: number): number[] {
   const { manifest, segmentVars } = shape;
-  const segments = 2 ** segmentVars;
-  if (segmentVars > 0) {
-    const { superblocks } = orderSize(manifest, recordCount);
-    if (superblocks > segments) {
-      refuse('STEP_STATEMENT', `a data set of at most ${segments} superblocks`, superblocks, 'libs/zk/SPEC.md §20');
-    }
-  }
-  return Array.from({ length: segments }, (_, j) =>
+  checkRoom(shape, recordCount);
+  return Array.from({ length: 2 ** segmentVars }, (_, j) =>
     superblockOfStep(manifest, firstStep + j * manifest.superblock, recordCount),
   );
 }
