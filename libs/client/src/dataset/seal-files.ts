@@ -4,6 +4,7 @@ import { Rejection, toHex } from '#attestation/base';
 import { datasetManifestJson, shardAssociatedData, type DatasetManifest } from '#attestation/records';
 import { explainPlan } from '#libs/proof';
 import { classCount, featureCount, manifestDigest, orderSize, parseManifest, type Manifest } from '#libs/step';
+import { checkRoom, commitmentFormat } from '#libs/zk/commit';
 import { readJson, writeWhole } from '../files.js';
 import { datasetCommitter } from './commit.js';
 import { alone } from './alone.js';
@@ -35,7 +36,7 @@ export interface SealRequest {
  * made again: it goes on where it was.
  *
  * @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, ORDER_TOO_FEW_RECORDS, MANIFEST_*, STEP_PLAN, GROTH16_SHAPE,
- *   SEAL_SOURCE_CHANGED; ConfigurationError FILE_*, SEAL_BUSY
+ *   SEAL_SOURCE_CHANGED, STEP_STATEMENT of a set that one proof has no room for; ConfigurationError FILE_*, SEAL_BUSY
  */
 export async function sealFiles(request: SealRequest, watch: Watch = {}): Promise<DatasetManifest> {
   const m = parseManifest(readJson(request.manifest));
@@ -57,6 +58,7 @@ async function sealRecords(
   const superblock = m.batch * m.superblock;
   const used = orderSize(m, Math.min(source.count, recordsMax)).superblocks * superblock;
   const provingProfile = provable === true ? explainPlan(m, proofProfile, 'separate', true).plan.profile.name : null;
+  if (provingProfile !== null) checkRoom(commitmentFormat(m, provingProfile).shape, used);
   const options = { provingProfile, groth16: groth16 === true };
   const journal = openJournal(out, key, JSON.stringify([toHex(manifestDigest(m)), options, used, source.fingerprint]));
   const committer = datasetCommitter(m, journal.dataKey, options);

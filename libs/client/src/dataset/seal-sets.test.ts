@@ -146,6 +146,17 @@ describe('sealing', () => {
     expect(keyOf().datasetId).toBe(`0x${toHex(id)}`);
   });
 
+  it('refuses more superblocks than one proof of several segments has room for, before it writes anything', async () => {
+    const [path, images] = [join(home, 'units.json'), join(home, 'small')];
+    const head = concatBytes(Uint8Array.of(0, 0, 8, 3), uintBe(count, 4), uintBe(4, 4), uintBe(4, 4));
+    writeFileSync(images, concatBytes(head, data.subarray(0, 16 * count)));
+    const units = { dims: [16, 8, 10], batch: 4, e: 8, steps: 600, seed, superblock: 8 };
+    writeFileSync(path, canonicalManifest(profileManifest('fx1', units)));
+    const asked = { manifest: path, images, provable: true, proofProfile: 'unit64' };
+    await expect(seal(Infinity, asked)).rejects.toMatchObject({ code: 'STEP_STATEMENT' });
+    expect([existsSync(join(out, '.sealing')), existsSync(key)]).toEqual([false, false]);
+  });
+
   it('refuses records that are others at the second reading: SEAL_SOURCE_CHANGED', async () => {
     const path = join(home, 'altered');
     writeFileSync(path, concatBytes(imagesHead, data));
