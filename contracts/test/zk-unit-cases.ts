@@ -26,6 +26,11 @@ export const unitChoices: readonly (readonly [string, SegmentChoice])[] = [
   ['a batch of three', { profile: unit(4), manifest: testManifest({ batch: 3, superblock: 1 }) }],
   ['errors of 14 bits', { profile: unit(4), manifest: testManifest({ gbits: 14 }) }],
   ['inputs first, two levels', { profile: unit(16, { oodPoints: 2, inputsFirst: true, deeper: [level] }), manifest: testManifest({ superblock: 4 }) }], // prettier-ignore
+  ['eight layers', { profile: unit(4), manifest: testManifest({ dims: [3, 4, 2, 3, 4, 2, 3, 4, 2] }) }],
+  ['one superblock, a batch of one', { profile: unit(8), manifest: testManifest({ batch: 1, superblock: 2 }), superblocks: 1, index: 1 }], // prettier-ignore
+  ['as many superblocks as segments, the last unit', { profile: unit(8), manifest: testManifest({ superblock: 2 }), superblocks: 4, index: 7 }], // prettier-ignore
+  ['rows of ends that are left out', { profile: unit(4, { m: 9, k1: 3, queries0: 4, queries1: 3 }), manifest: testManifest({ dims: [5, 200, 3] }) }], // prettier-ignore
+  ['segments of sixty-four steps, a schedule that changes at the last of one, null steps', { profile: unit(128), manifest: testManifest({ superblock: 64, steps: 120, m: [[0, 4], [63, 2]] }), superblocks: 2 }], // prettier-ignore
   ['mse', { profile: unit(8), manifest: testManifest({ loss: 'mse', dims: [5, 4, 3], superblock: 2 }) }],
   ['mse, one layer, a separate tree, null segments', { profile: unit(8), variant: 'separate', manifest: testManifest({ loss: 'mse', dims: [5, 3], superblock: 2, steps: 3 }) }], // prettier-ignore
   ['mse, three samples, a schedule', { profile: unit(8), manifest: testManifest({ loss: 'mse', batch: 3, superblock: 2, m: [[0, 4], [3, 2]] }) }], // prettier-ignore

@@ -1,9 +1,10 @@
 /** Proofs of several segments on chain: same verdict as in TypeScript, same code (libs/zk/SPEC.md §20). */
+import { ContractFactory, Result, ZeroAddress } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { concatBytes, fromHex, uintBe } from '#attestation/base';
 import { backend, judgesAlike } from './zk-cases.js';
-import { inTypeScript, openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
-import { sealSegment, specDigestOf, type SealedSegment, type SealFields } from './zk-seal.js';
+import { inTypeScript, openStepVerifier, testArtefact, type StepVerifierOnChain } from './zk-chain.js';
+import { encodeSeal, sealSegment, specDigestOf, type SealedSegment, type SealFields } from './zk-seal.js';
 import { mutatedUnits, unitChoices } from './zk-unit-cases.js';
 
 const planted = vi.hoisted(() => ({ check: 'none' }));
@@ -50,6 +51,19 @@ describe('honest units are accepted on chain', () => {
     const { plan, fields, digest } = sealSegment(backend, choice);
     expect(plan.shape.segmentVars).toBeGreaterThan(0);
     expect(await onChain(fields, digest)).toBe('accepted');
+  });
+
+  it('by no verifier that was made without their relations', async () => {
+    const { abi, bytecode } = testArtefact('WeakStepVerifier');
+    const { ZkSoftmaxRelation, ZkSquaredErrorRelation } = stepVerifier.relations;
+    const relations = [ZkSoftmaxRelation, ZkSquaredErrorRelation, ZeroAddress, ZeroAddress];
+    const verifier = await new ContractFactory(abi, bytecode, stepVerifier.signer).deploy(relations);
+    const ask = ({ fields, digest }: SealedSegment): Promise<unknown> =>
+      verifier.getFunction('verify').staticCall(encodeSeal(fields), digest);
+    expect(await ask(sealSegment(backend, {}))).toEqual(new Result());
+    for (const name of ['four of one step', 'mse']) {
+      await expect(ask(sealSegment(backend, choiceOf(name)))).rejects.toMatchObject({ code: 'CALL_EXCEPTION' });
+    }
   });
 
   it('not under a plan of few bits', async () => {
