@@ -292,3 +292,26 @@ describe('engine limits and reports', () => {
     });
   });
 });
+
+describe('an engine of a job that is proved', () => {
+  const m = profileManifest('fx1', { dims: [3, 4, 2], batch: 2, e: 5, steps: 10, seed, superblock: 4 });
+
+  it.each([
+    ['a superblock', { guardSet: 'proved' }, 12],
+    ['a unit of several', { guardSet: 'proved', ofProof: 16 }, 16],
+    ['no proof', { guardSet: 'attested', ofProof: 16 }, 10],
+  ] as const)('goes on with null steps to the end of %s', async (_what, options, steps) => {
+    const engine = await openEngine(m, options);
+    const dataset = engine.load(randomExamples(m, 16, 'units'));
+    const weights = initialWeights(m);
+    let [done, last] = [0, ''];
+    const onChunk = (progress: { weights: () => Weights }): void => {
+      done++;
+      const digest = toHex(stateDigest(m, progress.weights()));
+      if (done > m.steps) expect(digest).toBe(last);
+      last = digest;
+    };
+    await engine.train({ dataset, weights, fromStep: 0, stepCount: m.steps, chunkSteps: 1, onChunk });
+    expect(done).toBe(steps);
+  });
+});

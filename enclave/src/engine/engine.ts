@@ -34,6 +34,8 @@ export interface EngineOptions {
   readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
   /** Guards of the job's commitment scheme; `attested` when absent. */
   readonly guardSet?: GuardSet;
+  /** Steps that one proof of the job covers; a superblock when absent. */
+  readonly ofProof?: number | undefined;
   /** Whether training may take the quick graph (libs/step/SPEC.md §10.1); true when absent. */
   readonly hasQuick?: boolean;
   /** Of `fxt/2`: whether steps count values at the ends of their range, and errors of 0; false when absent. */
@@ -70,6 +72,7 @@ export class Engine {
     private readonly trainSessions: TrainSessions,
     private readonly evaluateSession: InferenceSession,
     private readonly evaluateGuards: readonly GuardOutput[],
+    private readonly ofProof: number | undefined,
   ) {}
 
   /** @throws Rejection STEP_RANGE_R1 … STEP_RANGE_R4 */
@@ -83,6 +86,7 @@ export class Engine {
       await TrainSessions.open(manifest, guardSet, hasQuick, sessions),
       await InferenceSession.create(evaluate.model, sessions),
       evaluate.guards,
+      options.ofProof,
     );
   }
 
@@ -116,7 +120,7 @@ export class Engine {
 
   /**
    * Trains steps fromStep … fromStep + stepCount − 1 of the job. Where the job can be proved and this is its last step,
-   * the null steps up to the next border follow: they move no weight, and their guards count.
+   * the null steps up to the end of its last proof follow: they move no weight, and their guards count.
    *
    * @returns weights after the last step
    * @throws  GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, STEP_OUT_OF_JOB
@@ -129,7 +133,7 @@ export class Engine {
     (isBorder ? checkWeights : checkShapes)(manifest, request.weights);
     let tensors = float64Tensors(request.weights);
     const isEnd = stepCount > 0 && fromStep + stepCount === manifest.steps;
-    const end = isEnd ? guardedSteps(manifest, guardSet) : fromStep + stepCount;
+    const end = isEnd ? guardedSteps(manifest, guardSet, this.ofProof) : fromStep + stepCount;
     for (let first = fromStep; first < end;) {
       const inWindow = Number.isFinite(window) ? window - (first % window) : Infinity;
       const count = Math.min(chunkSteps, end - first, inWindow);

@@ -1,6 +1,7 @@
 /** The engine of a job's semantics with the job's records in it. */
 import { progressOf } from '#attestation/records';
 import { guardSetOf, isNet, type Examples, type NetExamples, type Weights } from '#libs/step';
+import { commitmentFormat } from '#libs/zk/commit';
 import type { ReadyJob } from '../ready-job.js';
 import { Engine, type TrainRequest } from './engine.js';
 import { NetEngine } from './net-engine.js';
@@ -23,7 +24,10 @@ export async function loadEngine(
     const dataset = engine.load(examples as NetExamples);
     return { train: (request) => engine.train({ ...request, dataset }), close: () => engine.close() };
   }
-  const engine = await Engine.open(manifest, { threads, guardSet: guardSetOf(spec.scheme) });
+  const { scheme, proving } = spec;
+  const isInUnits = scheme === 'fxt-zk/1' && proving !== null;
+  const ofProof = isInUnits ? commitmentFormat(manifest, proving.profile).shape.steps : undefined;
+  const engine = await Engine.open(manifest, { threads, guardSet: guardSetOf(scheme), ofProof });
   const dataset = engine.load(examples as Examples);
   return { train: (request) => engine.train({ ...request, dataset }), close: () => engine.close() };
 }

@@ -51,8 +51,10 @@ export function countsAt({ superblock }: Manifest, { isAtBorder }: TensorGuard, 
 
 /**
  * Steps of a run up to its last border: a job that is proved goes on past its last step with null steps, which move no
- * weight and whose guards count, up to the end of the segment.
+ * weight and whose guards count, up to the end of what its last proof covers.
+ *
+ * @param ofProof steps that one proof covers
  */
-export function guardedSteps({ steps, superblock }: Manifest, set: GuardSet): number {
-  return set === 'attested' ? steps : Math.ceil(steps / superblock) * superblock;
+export function guardedSteps({ steps, superblock }: Manifest, set: GuardSet, ofProof = superblock): number {
+  return set === 'attested' ? steps : Math.ceil(steps / ofProof) * ofProof;
 }
