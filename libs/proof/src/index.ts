@@ -14,7 +14,7 @@ export {
 } from './job-proof.js';
 export { choosePlan, explainPlan } from './plan-choice.js';
 export { proofCost } from './proof-cost.js';
-export { largestUnit, proofUnitOf, unevenSegments, type ProofUnit } from './proof-unit.js';
+export { largestUnit, proofUnitOf, provenSteps, unevenSegments, type ProofUnit } from './proof-unit.js';
 export { admitJob, openingContext, openingsOfJob, type JobOpenings } from './openings.js';
 export {
   parseProofStatement,

@@ -1,6 +1,7 @@
 /** The largest segment that one proof covers and the contract takes, for a job and a machine. */
 import { Rejection } from '#attestation/base';
 import { provability, type Manifest } from '#libs/step';
+import { profileNamed } from '#libs/zk/verifier';
 import { planOf } from './statement.js';
 import { explainPlan } from './plan-choice.js';
 import { proofCost } from './proof-cost.js';
@@ -23,9 +24,17 @@ export interface ProofUnit {
   readonly memoryBytes: number;
 }
 
+/** In the spec of a job that Groth16 proves. */
+const groth16Profile = 'groth16';
+
 interface Proving {
   readonly profile: string;
   readonly variant: 'joint' | 'separate';
+}
+
+/** Steps that one proof covers: a superblock, or as many as the profile says. @throws Rejection STEP_PLAN of an unknown profile */
+export function provenSteps({ superblock }: { readonly superblock: number }, profile: string): number {
+  return profile === groth16Profile ? superblock : Math.max(superblock, profileNamed(profile).unitSteps ?? 1);
 }
 
 /** Segments whose steps have several sizes: the rate changes within them, or the job ends there. */

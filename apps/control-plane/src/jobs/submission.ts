@@ -10,7 +10,7 @@ import {
   type SealedDataset,
   type JobSpec,
 } from '#attestation/records';
-import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
+import { decideAssurance, groth16Admission, planOf, provenSteps } from '#libs/proof';
 import {
   checkStateSize,
   classCount,
@@ -118,16 +118,12 @@ function checkSampling(assurance: Assurance, { samples }: EscrowTerms): void {
 /** Segments as one proof covers, under the plan that the spec's profile and variant give. @throws Rejection STEP_PLAN */
 function checkProving(spec: JobSpec, manifest: Manifest): void {
   const { profile, variant, planDigest } = spec.proving!;
-  const isOf = (steps: number): void =>
-    demandEqual('JOB_SEGMENT', `${steps} steps in a segment`, `${spec.segmentSteps} steps in a segment`);
-  if (spec.scheme === groth16) {
-    isOf(manifest.superblock);
-    return checkGroth16(spec, manifest);
-  }
+  const isGroth16 = spec.scheme === groth16;
+  const steps = isGroth16 ? manifest.superblock : provenSteps(manifest, profile);
+  demandEqual('JOB_SEGMENT', `${steps} steps in a segment`, `${spec.segmentSteps} steps in a segment`);
+  if (isGroth16) return checkGroth16(spec, manifest);
   demandEqual('JOB_PLAN', `variant separate`, `variant ${variant}`);
-  const plan = planOf({ manifest, profile, variant });
-  isOf(plan.shape.steps);
-  demandEqual('JOB_PLAN', to0x(plan.digest), to0x(planDigest));
+  demandEqual('JOB_PLAN', to0x(planOf({ manifest, profile, variant }).digest), to0x(planDigest));
 }
 
 /**

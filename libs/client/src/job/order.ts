@@ -1,12 +1,12 @@
 /** A job from what a client wishes: how it is proved, which node does it, how it is vouched for; then it is submitted. */
 import { to0x } from '#attestation/base';
-import { decideAssurance } from '#libs/proof';
+import { decideAssurance, provenSteps } from '#libs/proof';
 import type { ControlPlaneApi } from '../api.js';
 import type { Watch } from '../dataset/watch.js';
 import type { Profile } from '../profile.js';
 import { chooseProving, type BackendWish } from './backend.js';
 import { chooseNode, type NodeWish } from './choose-node.js';
-import { provenSteps, usualSegment } from './segments.js';
+import { usualSegment } from './segments.js';
 import { readJob, submitJob, type Submitted, type SubmitRequest } from './submit.js';
 
 interface JobOrder
@@ -56,7 +56,8 @@ export async function orderJob(
   const { assurance } = decision;
   const backend = key === undefined ? 'sumcheck' : 'groth16';
   const segmentSteps =
-    order.segmentSteps ?? (proving === null ? usualSegment(manifest, order.parallel) : provenSteps(manifest, proving));
+    order.segmentSteps ??
+    (proving === null ? usualSegment(manifest, order.parallel) : provenSteps(manifest, proving.profile));
   const submitted = await submitJob({ ...order, segmentSteps, backend, assurance, provider }, profile, api, watch);
   return { ...submitted, provider, decision, why };
 }

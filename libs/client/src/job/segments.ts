@@ -1,7 +1,5 @@
 /** How often a job is held fast where nobody says so. */
-import type { JobSpec } from '#attestation/records';
 import { isNet, type JobManifest } from '#libs/step';
-import { profileNamed } from '#libs/zk/verifier';
 
 const segments = 10;
 
@@ -15,9 +13,4 @@ export function usualSegment(m: JobManifest, parallel = 1): number {
     if (m.steps % (rounds * parallel * m.superblock) === 0) return m.steps / rounds / parallel;
   }
   return Math.max(1, Math.ceil(m.steps / segments / m.superblock)) * m.superblock;
-}
-
-/** Of a job that can be proved a segment is what one proof covers: a superblock, or as many as its profile says. */
-export function provenSteps({ superblock }: JobManifest, { profile }: NonNullable<JobSpec['proving']>): number {
-  return profile === 'groth16' ? superblock : Math.max(superblock, profileNamed(profile).unitSteps ?? 1);
 }
