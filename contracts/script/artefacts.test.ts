@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { artefactFile, artefactOf, contractNames, testArtefactFile, testContractNames } from './artefacts.js';
+import {
+  artefactFile,
+  artefactOf,
+  compiledAlone,
+  contractNames,
+  testArtefactFile,
+  testContractNames,
+} from './artefacts.js';
 
 const isAsked = process.env['CI'] !== undefined || process.env['VERITRAIN_LONG'] !== undefined;
 if (!isAsked) console.warn('SKIPPED: a cold build of all contracts takes minutes; set VERITRAIN_LONG=1 to compare it');
@@ -15,8 +22,12 @@ describe.runIf(isAsked)('a cold build', () => {
     const forge = dirname(require.resolve(`@foundry-rs/forge-${process.platform}-${arch}/package.json`));
     const forTests = ['PlantedSplitVerifiers', 'WeakProofHead', 'WeakStepVerifier'];
     const paths = ['contracts/src', ...forTests.map((name) => `contracts/test/${name}.sol`)];
-    execFileSync(join(forge, 'bin', 'forge'), ['build', ...paths], { stdio: 'pipe' });
-  }, 600_000);
+    const build = (...given: string[]) =>
+      execFileSync(join(forge, 'bin', 'forge'), ['build', ...given], { stdio: 'pipe' });
+    build(...paths);
+    const apart = ['--out', 'contracts/out/alone', '--cache-path', 'contracts/cache/alone'];
+    build(`contracts/src/verifiers/zk/${compiledAlone}.sol`, ...apart);
+  }, 1_200_000);
 
   it.each(contractNames)('%s recompiles to the committed artefact', (name) => {
     expect(artefactOf(name) === readFileSync(artefactFile(name), 'utf8')).toBe(true);
