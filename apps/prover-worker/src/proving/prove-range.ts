@@ -92,13 +92,12 @@ const keptMax = 4;
 function commitParts(backend: Backend, request: RangeRequest, first: number, segments: number): CommittedData {
   const { plan, examples } = request;
   const { manifest, steps, segmentVars } = plan.shape;
-  const ofSegment = (i: number) => committedRecords(plan, examples, (first + i) * steps);
   const opened = new Map<number, OpenableCommitment>();
   const commitments = new Map<number, Commitment>();
   const parts = segmentVars > 0 ? 1 : orderSize(manifest, examples.count).superblocks;
   const digests: Uint8Array[] = Array.from({ length: parts }, () => new Uint8Array(32));
   const used = Array.from({ length: segments }, (_, i) => {
-    const { part, records } = ofSegment(i);
+    const { part, records } = committedRecords(plan, examples, (first + i) * steps);
     if (commitments.has(part)) return part;
     const made = commitData(backend, plan, records, request.dataSeed(part));
     if (opened.size < keptMax) opened.set(part, made);

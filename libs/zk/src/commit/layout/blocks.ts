@@ -79,8 +79,8 @@ export function witnessBlocks(shape: Shape, padVars: number): BlockSpec[] {
   const logitDims = [widthVars.at(-1)!, stepVars, batchVars];
   const logits = loss.logits.map((kind) => block(kind, 0, logitDims, { dimension: 0, bound: classes }));
   const rows = loss.rows.map((kind) => block(kind, 0, [stepVars, batchVars]));
-  const ofBorders = (weight: BlockKind, bias: BlockKind): BlockSpec[] => borderBlocks(shape, weight, bias);
-  const limbs = [...(shape.segmentVars > 0 ? ofBorders('Wn', 'bn') : []), ...ofBorders('hW', 'hb')];
+  const ends = shape.segmentVars > 0 ? borderBlocks(shape, 'Wn', 'bn') : [];
+  const limbs = [...ends, ...borderBlocks(shape, 'hW', 'hb')];
   const tables = [block('mR', 0, [16]), block('mA', 0, [16]), ...(expVars > 0 ? [block('mE', 0, [expVars])] : [])];
   return [...hidden, ...logits, ...rows, ...limbs, ...tables, block('pad', 0, [1, padVars])];
 }
