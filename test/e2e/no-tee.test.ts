@@ -16,7 +16,7 @@ describe('a job without a TEE', () => {
   let report: ProvedReport;
   let bundle: EvidenceBundle;
   beforeAll(async () => {
-    report = await runProvedDemo({ folder, tee: false, highValue: false, steps: 16, provers: [1], memoryMiB: 700 });
+    report = await runProvedDemo({ folder, tee: false, highValue: false, steps: 16, provers: [1], memoryMiB: 45 });
     bundle = parseBundle(new Uint8Array(readFileSync(report.bundle))) as EvidenceBundle;
   }, 600_000);
   const judge = (changed: EvidenceBundle) =>
