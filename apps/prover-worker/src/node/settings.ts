@@ -23,7 +23,7 @@ const Settings = z.strictObject({
   /** Proves segments, its own and others'. A node that only trains hands its witness to one that proves. */
   proves: z.boolean().default(true),
   threads: z.int().min(1).max(16).default(1),
-  memoryMiB: z.int().min(64).max(4096).default(2048),
+  memoryMiB: z.int().min(32).max(4096).default(2048),
   /** Folder with a Groth16 key for each plan that this node proves under; absent: it takes no job in that scheme. */
   groth16Keys: z.string().optional(),
 });
