@@ -39,8 +39,16 @@ import {
   type TinyJobOptions,
 } from './tiny-job.js';
 
-const segmentSteps = 4;
-const manifest = tinyManifest({ steps: 2 * segmentSteps, superblock: segmentSteps });
+const proofsOfSegments = {
+  manifest: tinyManifest({ steps: 8, superblock: 4 }),
+  ...{ segmentSteps: 4, profile: 'fast16', rowLogMax: 14 },
+};
+
+/** Of sixty-four steps in segments of two; the second ends the job in its fourth. */
+const proofsOfUnits = {
+  manifest: tinyManifest({ steps: 72, superblock: 2 }),
+  ...{ segmentSteps: 64, profile: 'unit64', rowLogMax: 16 },
+};
 
 const windows = {
   ...{ start: 3600, compute: 3600, finality: 0, draw: 0, challenge: 3600, prove: 7200, provePer: 600, hold: 0 },
@@ -48,8 +56,11 @@ const windows = {
 };
 
 /** Of a job in scheme `fxt-zk/1`; `sampled`: the second segment alone is proved. `tee+zk`: beside two enclave sessions. */
-export async function provedBundle(assurance: Exclude<Assurance, 'tee'>): Promise<Uint8Array> {
-  const dataset = await tinyDataset(manifest, { proving: 'fast16' });
+export async function provedBundle(
+  assurance: Exclude<Assurance, 'tee'>,
+  { manifest, segmentSteps, profile, rowLogMax } = proofsOfSegments,
+): Promise<Uint8Array> {
+  const dataset = await tinyDataset(manifest, { proving: profile });
   const mode = assurance === 'sampled' ? JobMode.sample : JobMode.full;
   const isEnclaves = assurance === 'tee+zk';
   const options: TinyJobOptions = {
@@ -61,7 +72,7 @@ export async function provedBundle(assurance: Exclude<Assurance, 'tee'>): Promis
       windows,
     },
   };
-  const engine = createEngine({ rowLogMax: 14 });
+  const engine = createEngine({ rowLogMax });
   const first = assurance === 'sampled' ? 1 : 0;
   if (!isEnclaves) return encodeBundle(await bundleOf(await tinyJob(options), engine, { first }));
   const { job, bundle } = await tinyBundle(options);
@@ -69,6 +80,9 @@ export async function provedBundle(assurance: Exclude<Assurance, 'tee'>): Promis
   const signed = bundle.segments.map((segment, index) => ({ ...segment, proof: segments[index]!.proof }));
   return encodeBundle({ ...bundle, segments: signed });
 }
+
+/** Two proofs of several segments each. */
+export const unitsBundle = (): Promise<Uint8Array> => provedBundle('zk', proofsOfUnits);
 
 const small = { ...groth16Manifest, steps: 2 };
 

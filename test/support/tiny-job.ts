@@ -41,7 +41,7 @@ import {
   type ProfileParameters,
 } from '#libs/step';
 import type { EnclaveEvent, Request } from '#libs/wire/channel';
-import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commit';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed, isWholeSet } from '#libs/zk/commit';
 import { commitmentsOfJob, commitToData, dataBlind } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16DataDigest } from '#libs/zk/verifier';
 import { developmentPolicy } from '../../apps/cli/src/system/development-policy.js';
@@ -143,9 +143,10 @@ async function committed(
   const format = commitmentFormat(m, profile);
   const committer = createCommitter(format);
   const count = records.length / ((m.dims[0]! + 1) * m.batch * m.superblock);
-  const commitments = Array.from({ length: count }, (_, index) =>
-    committer.data(splitRecords(m, superblockRecords(m, records, index)), dataSeed(key, index)),
-  );
+  const parts = isWholeSet(format)
+    ? [records]
+    : Array.from({ length: count }, (_, index) => superblockRecords(m, records, index));
+  const commitments = parts.map((part, index) => committer.data(splitRecords(m, part), dataSeed(key, index)));
   return { root: datasetRoot(commitments.map((one) => dataDigestOf(one, format))), proving: { profile, commitments } };
 }
 

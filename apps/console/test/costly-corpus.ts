@@ -1,7 +1,7 @@
 /** The rest of the corpus, which takes longer to make: proofs beside receipts, samples, Groth16, many segments. */
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { longBundle } from '#test/long-bundle';
-import { groth16Bundle, groth16Keys, provedBundle, type MadeKey } from '#test/proved-bundle';
+import { groth16Bundle, groth16Keys, provedBundle, unitsBundle, type MadeKey } from '#test/proved-bundle';
 import type { Sample } from './corpus.js';
 
 export async function costlyCorpus(): Promise<readonly Sample[]> {
@@ -13,6 +13,10 @@ export async function costlyCorpus(): Promise<readonly Sample[]> {
     {
       ...{ name: 'tee-and-proof', bytes: await provedBundle('tee+zk'), heading: 'simulated' },
       states: { receipts: 'holds', seal: 'holds' },
+    },
+    {
+      ...{ name: 'units', bytes: await unitsBundle(), heading: 'verified-with-remarks' },
+      ...{ states: { proof: 'remark', receipts: 'holds' }, shows: 'covers up to 32 superblocks of 2 steps' },
     },
     ...(hasGroth16Tools ? await groth16Samples() : []),
     { name: 'many-segments', bytes: await longBundle(4000), heading: 'simulated', states: { receipts: 'holds' } },

@@ -10,7 +10,9 @@ import {
   type JobSpec,
   type ProgressGrain,
 } from '#attestation/records';
+import { provenSteps } from '#libs/proof';
 import { termsVersion } from './judge.js';
+import { manifestOf } from './work.js';
 
 /** How long a session might work, as its key service signed. Unix seconds. */
 interface ShownLease {
@@ -24,6 +26,8 @@ export interface BundleFacts {
   readonly assurance: JobSpec['assurance'];
   /** Trained side by side by so many workers; 1: not data-parallel. */
   readonly workers: number;
+  /** Of a job whose proofs cover several superblocks each: at most as many, of so many steps. */
+  readonly proofOf: { readonly superblocks: number; readonly steps: number } | null;
   /** How coarse the figures are that leave the enclave while it trains; `none`: none do. */
   readonly progress: ProgressGrain;
   readonly leases: readonly ShownLease[];
@@ -48,6 +52,7 @@ export function factsOf({ bundle }: BundleVerdict): BundleFacts {
   return {
     assurance: spec.assurance,
     workers: workersOf(spec),
+    proofOf: proofOf(spec),
     progress: progressOf(spec),
     leases,
     client: to0x(terms.client),
@@ -58,6 +63,15 @@ export function factsOf({ bundle }: BundleVerdict): BundleFacts {
     contract: to0x(spec.settlement.contract),
     transactions: bundle.settlement.transactions.map(({ call, hash }) => ({ call, hash: to0x(hash) })),
   };
+}
+
+function proofOf(spec: JobSpec): BundleFacts['proofOf'] {
+  const { proving } = spec;
+  const manifest = proving && manifestOf(spec);
+  if (!manifest) return null;
+  const { superblock: steps } = manifest;
+  const superblocks = provenSteps(manifest, proving.profile) / steps;
+  return superblocks > 1 ? { superblocks, steps } : null;
 }
 
 /** Of version 4 by its grant, of former ones by the appraisal that stood for it. */

@@ -1,7 +1,7 @@
 /** What a verified run did, counted from shapes and steps that the bundle binds: nobody has to measure it. */
 import { CodedError } from '#attestation/base';
-import { parseJobSpec } from '#attestation/records';
-import { forwardMultiplyAdds, parseJobManifestText } from '#libs/step';
+import { parseJobSpec, type JobSpec } from '#attestation/records';
+import { forwardMultiplyAdds, parseJobManifestText, type JobManifest } from '#libs/step';
 import type { BundleVerdict } from './judge.js';
 
 export interface Work {
@@ -18,16 +18,23 @@ export interface Work {
 
 /** Of a data-parallel job the steps of all workers. Null where the manifest cannot be read by this release. */
 export function workOf({ bundle, steps }: Pick<BundleVerdict, 'bundle' | 'steps'>): Work | null {
-  const { dataset, manifest: text } = parseJobSpec(bundle.spec);
+  const spec = parseJobSpec(bundle.spec);
+  const manifest = manifestOf(spec);
+  if (manifest === null) return null;
+  const { records: rows } = spec.dataset;
+  const rowsUsed = steps * manifest.batch;
+  const hundredths = Math.round((100 * rowsUsed) / rows);
+  return {
+    ...{ steps, rowsUsed, rows },
+    epochs: (hundredths / 100).toFixed(2),
+    forwardMultiplyAdds: String(BigInt(rowsUsed) * BigInt(forwardMultiplyAdds(manifest))),
+  };
+}
+
+/** Null where this release cannot read it. */
+export function manifestOf({ manifest }: Pick<JobSpec, 'manifest'>): JobManifest | null {
   try {
-    const manifest = parseJobManifestText(text);
-    const rowsUsed = steps * manifest.batch;
-    const hundredths = Math.round((100 * rowsUsed) / dataset.records);
-    return {
-      ...{ steps, rowsUsed, rows: dataset.records },
-      epochs: (hundredths / 100).toFixed(2),
-      forwardMultiplyAdds: String(BigInt(rowsUsed) * BigInt(forwardMultiplyAdds(manifest))),
-    };
+    return parseJobManifestText(manifest);
   } catch (error) {
     if (error instanceof CodedError) return null;
     throw error;

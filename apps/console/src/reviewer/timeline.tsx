@@ -22,7 +22,7 @@ export function Timeline({ verdict, facts, log, at, standing }: Props) {
   return (
     <section aria-labelledby="time">
       <h2 id="time">{words.time}</h2>
-      <p class="note">{words.timeText}</p>
+      {moments.length > 1 && <p class="note">{words.timeText}</p>}
       {moments.length > 1 && (
         <ol class="moments">
           {moments.map(({ time, what }, index) => (

@@ -100,7 +100,7 @@ function OtherTime({ judgement: { was, today, at } }: Pick<Props, 'judgement'>) 
 
 function linesOf(
   { was: verdict, today, at }: Judgement,
-  { workers, assurance }: BundleFacts,
+  { workers, assurance, proofOf }: BundleFacts,
   sha256: string,
 ): (readonly [string, string])[] {
   const { jobId, datasetRoot, result, steps, segments } = verdict;
@@ -121,6 +121,7 @@ function linesOf(
       'Training',
       `${grouped(steps)} steps in ${grouped(segments.length)} ${unit}, ${by.join(', ') || 'none with either'}`,
     ],
+    ...(proofOf === null ? [] : [['Each proof', words.proofOf(proofOf)] as const]),
     ...workLines(verdict),
     ['Agreed assurance', assuranceWords[assurance]],
     ['This file', sha256],

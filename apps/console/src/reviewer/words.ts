@@ -32,6 +32,7 @@ export const loggedWords: Readonly<Record<string, string>> = {
   'job-bundle': 'this file',
   'key-release': 'a release of the data key',
   policy: 'the policy',
+  image: 'the program',
   issuer: 'the key service',
 };
 
@@ -104,6 +105,8 @@ export const words = {
   byYourPolicy: 'judged by your policy',
   whenFresh: 'when the evidence was fresh',
   whatChanged: 'Compare the two, check by check',
+  proofOf: ({ superblocks, steps }: NonNullable<BundleFacts['proofOf']>): string =>
+    `covers up to ${superblocks} superblocks of ${steps} steps, in one`,
   code: 'Code that ran',
   codeRefused: 'Code that is named, not accepted',
   revoked: 'Is the chip revoked?',
