@@ -11,7 +11,7 @@ import { pattern } from '#libs/wire';
 import { hasBrowser } from '#test/browser';
 import { startConsoleSite, type ConsoleSite } from '#test/console-site';
 import { faultsOf, geometryOf } from '#test/page-faults';
-import { corpus, htmlInText } from '../../apps/console/test/corpus.js';
+import { corpus, htmlInText, type Sample } from '../../apps/console/test/corpus.js';
 import { codeOf, type KeyName } from '../../apps/control-plane/test/harness.js';
 import {
   acquire,
@@ -79,6 +79,10 @@ const planted: Readonly<Partial<Record<KeyName, readonly string[]>>> = {
 describe.skipIf(!hasBrowser)('every page of the console', () => {
   let site: ConsoleSite;
   let pages: Readonly<Partial<Record<KeyName, readonly (readonly [name: string, path: string])[]>>>;
+  let samples: ReadonlyMap<string, Sample>;
+  beforeAll(async () => {
+    samples = new Map((await corpus()).map((sample) => [sample.name, sample]));
+  }, 300_000);
   beforeAll(async () => {
     mkdirSync(screenshots, { recursive: true });
     site = await startConsoleSite();
@@ -94,6 +98,7 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
         await goTo(path);
         await settled(page);
         await expectLooks(page, `${who}-${place}`);
+        await expectWhole(page, place);
         expect([place, await markupOf(page)]).toEqual([place, []]);
       }
       expect(complaints).toEqual([]);
@@ -146,7 +151,6 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
   });
 
   it('judges a bundle in the browser, by the reviewer’s own parts, and runs nothing out of it', async () => {
-    const samples = new Map((await corpus()).map((sample) => [sample.name, sample]));
     const { page, complaints, goTo, close } = await site.open('client');
     for (const name of ['good', 'receipt-altered', 'html-in-text', 'not-cbor']) {
       const { bytes, heading } = samples.get(name)!;
@@ -190,6 +194,13 @@ async function expectLooks(page: Page, place: string): Promise<void> {
     expect([place, name, await geometryOf(page)]).toEqual([place, name, { width: viewport.width, small: 0 }]);
     await page.screenshot({ path: join(screenshots, `${place}-${name}.png`), fullPage: true });
   }
+}
+
+/** On a laptop no column of a table is cut off. */
+async function expectWhole(page: Page, place: string): Promise<void> {
+  await page.setViewportSize({ width: 1024, height: 768 });
+  const cut = await page.$$eval('.scroll', (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+  expect([place, cut]).toEqual([place, 0]);
 }
 
 /** Script in every string of every answer that is not kept, and in every event. */
