@@ -37,7 +37,8 @@ export interface MonitorAlert {
     | 'LOG_REVOCATION'
     | 'LOG_ANCHOR_AHEAD'
     | 'LOG_UNWITNESSED'
-    | 'LOG_STALE';
+    | 'LOG_STALE'
+    | 'LOG_STILL';
   /** Null: about the log itself. */
   readonly index: number | null;
   readonly what: string;

@@ -3,6 +3,11 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HDNodeWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
@@ -74,6 +79,62 @@ describe('veritrain log monitor', () => {
     expect([code, notes.length]).toEqual(['LOG_CONSISTENCY', 2]);
     writeFileSync(file, JSON.stringify(before));
     expect(await look()).toBe(monitorExits.quiet);
+  }, 60_000);
+
+  it('tells a listener of what it alerts of, and finds as much where that does not answer', async () => {
+    const told: { origin: string; alerts: { code: string }[] }[] = [];
+    const listener = createServer((request, response) => {
+      void text(request).then((body) => {
+        told.push(JSON.parse(body) as (typeof told)[number]);
+        response.writeHead(told.length === 1 ? 204 : 500).end();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const webhook = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/told`;
+    try {
+      expect(await look({ webhook })).toBe(monitorExits.quiet);
+      expect(told).toEqual([]);
+      for (const listens of [true, false]) {
+        await release(other);
+        expect([listens, await look({ webhook })]).toEqual([listens, monitorExits.alert]);
+      }
+      const { origin } = (await fetchCheckpoint(site.url, site.policy)).checkpoint;
+      const codes = told.map((one) => [one.origin, one.alerts.map(({ code }) => code)]);
+      expect(codes).toEqual([1, 2].map(() => [origin, ['LOG_ENTRY_UNKNOWN']]));
+    } finally {
+      listener.close();
+    }
+    await release(other);
+    expect(await look({ webhook })).toBe(monitorExits.alert);
+  }, 60_000);
+
+  it('tells of a log that has no new entry within the time that its reader names', async () => {
+    const patient = join(folder, 'patient.json');
+    writeFileSync(patient, JSON.stringify({ growsWithin: 3600 }));
+    const own = { watch: patient, state: join(folder, 'still') };
+    expect([await look(own), await look(own)]).toEqual([monitorExits.quiet, monitorExits.quiet]);
+    const file = join(own.state, readdirSync(own.state)[0]!);
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as { grownAt: number };
+    writeFileSync(file, JSON.stringify({ ...kept, grownAt: kept.grownAt - 3601 }));
+    expect(await look(own)).toBe(monitorExits.alert);
+    await policy(other, 'anything');
+    expect(await look(own)).toBe(monitorExits.quiet);
+  }, 60_000);
+
+  it('goes on looking where the log cannot be asked for a while', async () => {
+    const own = { state: join(folder, 'patient'), every: 1 };
+    expect(await look({ state: own.state })).toBeLessThan(monitorExits.misbehaved);
+    await site.stopOne('log');
+    await expect(look({ state: own.state })).rejects.toThrow(/LOG_UNREACHABLE/);
+    const looking = look(own);
+    await Promise.race([looking, sleep(1500)]);
+    const file = join(own.state, readdirSync(own.state)[0]!);
+    writeFileSync(
+      file,
+      JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), root: '00'.repeat(32) }),
+    );
+    await site.start('log');
+    expect(await looking).toBe(monitorExits.misbehaved);
   }, 60_000);
 
   it('compares its heads with what was anchored on chain, and keeps what shows another history', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { ConfigurationError, fromHex, toHex } from '#attestation/base';
+import { CollateralError, ConfigurationError, fromHex, toHex } from '#attestation/base';
 import type { TrustPolicy } from '#attestation/log';
 import { readJson, readTrustPolicy, writeWhole } from '#libs/client';
 import {
@@ -27,6 +27,7 @@ export interface MonitorOptions extends OutputOptions, Partial<ChainOptions> {
   readonly state: string;
   readonly watch?: string;
   readonly every?: number;
+  readonly webhook?: string;
   readonly proof?: readonly string[];
 }
 
@@ -38,11 +39,21 @@ const WatchFile = z.strictObject({
   keys: z.record(z.string().max(128), hex).default({}),
   issuers: z.array(hex).max(10_000).default([]),
   names: z.array(z.string().max(128)).max(10_000).default([]),
+  growsWithin: z.int().min(1).optional(),
 });
+type Watched = Watch & {
+  /** Seconds within which the log has to have a new entry; absent: it may be still. */
+  readonly growsWithin?: number | undefined;
+};
 const stateBytesMax = 1024 * 1024;
+const webhookMs = 10_000;
 
-/** With the size of the newest anchor that fits. */
-type KeptState = MonitorState & { readonly anchored?: number };
+type KeptState = MonitorState & {
+  /** Size of the newest anchor that fits. */
+  readonly anchored?: number;
+  /** When the log was first seen at this size. Unix seconds. */
+  readonly grownAt?: number;
+};
 
 interface Looked {
   readonly origin: string;
@@ -76,14 +87,27 @@ export async function monitor(options: MonitorOptions): Promise<number> {
   for (;;) {
     for (const { origin, url } of logs) {
       const kept = proofs.filter((proof) => proof.origin === origin);
-      worst = Math.max(worst, await look(options, policy, watch, { origin, url, kept }));
+      const looked = look(options, policy, watch, { origin, url, kept });
+      worst = Math.max(worst, await (options.every === undefined ? looked : looked.catch(toldOfSilence)));
     }
     if (options.every === undefined || worst === monitorExits.misbehaved) return worst;
     await sleep(options.every * 1000);
   }
 }
 
-async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, { origin, url, kept: proofs }: Looked) {
+/** Whoever looks again and again looks again: a log that cannot be asked for a while must not end the watch over it. */
+function toldOfSilence(error: unknown): number {
+  if (!(error instanceof CollateralError)) throw error;
+  say(error.message);
+  return monitorExits.failed;
+}
+
+async function look(
+  options: MonitorOptions,
+  policy: TrustPolicy,
+  watch: Watched,
+  { origin, url, kept: proofs }: Looked,
+) {
   const file = join(options.state, `${encodeURIComponent(origin)}.json`);
   const last = existsSync(file) ? (readJson(file, stateBytesMax) as KeptState) : null;
   try {
@@ -93,19 +117,31 @@ async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, 
     const round = await monitorRound(trusted, note, tilesOf(url), last, watch, policy);
     const held = await holdAnchors(anchors, round.state, tilesOf(url), last?.anchored ?? 0);
     const short = await holdProofs(proofs, round.state, tilesOf(url));
-    const [state, alerts] = [round.state, [...round.alerts, ...held.alerts, ...short]];
-    writeWhole(file, JSON.stringify({ ...state, anchored: held.anchored }));
+    const { state } = round;
+    const now = Math.floor(Date.now() / 1000);
+    const grownAt = state.size === last?.size ? (last.grownAt ?? now) : now;
+    const alerts = [...round.alerts, ...held.alerts, ...short, ...stillness(now - grownAt, watch)];
+    writeWhole(file, JSON.stringify({ ...state, anchored: held.anchored, grownAt }));
     const counts = { witnesses: trusted.sightings.length, independent: trusted.independent.length };
-    report(options, { at: new Date().toISOString(), origin, from: last?.size ?? 0, to: state.size, ...counts, alerts });
+    const at = new Date().toISOString();
+    await report(options, { at, origin, from: last?.size ?? 0, to: state.size, ...counts, alerts });
     return alerts.length > 0 ? monitorExits.alert : monitorExits.quiet;
   } catch (error) {
     if (!(error instanceof LogMisbehaved)) throw error;
     const kept = join(options.state, `${encodeURIComponent(origin)}.evidence-${Date.now()}.json`);
     const detail = { code: error.code, expected: error.detail.expected, got: error.detail.got };
     writeWhole(kept, JSON.stringify({ ...detail, notes: error.notes }, null, 2));
-    say(`${origin}: ${error.code}: the log shows another history than before; what shows both is in ${kept}`);
+    const what = `the log shows another history than before; what shows both is in ${kept}`;
+    say(`${origin}: ${error.code}: ${what}`);
+    const alerts = [{ code: error.code, index: null, what }];
+    await notify(options, { at: new Date().toISOString(), origin, alerts });
     return monitorExits.misbehaved;
   }
+}
+
+function stillness(seconds: number, { growsWithin }: Watched): MonitorAlert[] {
+  if (growsWithin === undefined || seconds <= growsWithin) return [];
+  return [{ code: 'LOG_STILL', index: null, what: `no new entry for ${seconds} s` }];
 }
 
 /** All that were not held before. @throws LogMisbehaved LOG_ANCHOR */
@@ -130,8 +166,26 @@ async function holdAnchors(
   return { anchored, alerts: [] };
 }
 
-function report({ json }: MonitorOptions, round: RoundReport): void {
-  if (json === true) return void process.stdout.write(`${JSON.stringify(round)}\n`);
+async function report(options: MonitorOptions, round: RoundReport): Promise<void> {
+  if (options.json === true) process.stdout.write(`${JSON.stringify(round)}\n`);
+  else printRound(round);
+  if (round.alerts.length > 0) await notify(options, round);
+}
+
+/** A listener that does not answer takes nothing from what was found. */
+async function notify({ webhook }: MonitorOptions, round: object): Promise<void> {
+  if (webhook === undefined) return;
+  const headers = { 'content-type': 'application/json' };
+  const signal = AbortSignal.timeout(webhookMs);
+  const init: RequestInit = { method: 'POST', headers, body: JSON.stringify(round), signal, redirect: 'error' };
+  const answer = await fetch(webhook, init).then(
+    ({ ok, status }) => (ok ? null : `status ${status}`),
+    (error: unknown) => String(error),
+  );
+  if (answer !== null) say(`${new URL(webhook).origin} was not told: ${answer}`);
+}
+
+function printRound(round: RoundReport): void {
   const { at, origin, from, to, witnesses, independent, alerts } = round;
   const seen = `${witnesses} witnesses, ${independent} independent`;
   process.stdout.write(`${at}  ${origin}  ${from} → ${to}  consistent  ${seen}\n`);
@@ -140,7 +194,7 @@ function report({ json }: MonitorOptions, round: RoundReport): void {
   }
 }
 
-function watchOf(path: string | undefined): Watch {
+function watchOf(path: string | undefined): Watched {
   const read = WatchFile.safeParse(path === undefined ? {} : readJson(path, stateBytesMax));
   if (read.success) return read.data;
   const { message, path: where } = read.error.issues[0]!;
@@ -149,6 +203,12 @@ function watchOf(path: string | undefined): Watch {
 
 function setting(code: string, expected: string, got: string): ConfigurationError {
   return new ConfigurationError(code, { expected, got, rule: 'apps/cli/README.md' });
+}
+
+/** @throws InvalidArgumentError for what is no address of the web */
+export function webhookUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new InvalidArgumentError('an http or https URL');
 }
 
 export function everySeconds(text: string): number {

@@ -7,7 +7,7 @@ import { address, chained } from './log-anchors.js';
 import { addLogAuditCommands } from './log-audit.js';
 import { addLogEntryCommands } from './log-entries.js';
 import { addJournalCommand } from './log-journal.js';
-import { everySeconds, monitor, type MonitorOptions } from './log-monitor.js';
+import { everySeconds, monitor, webhookUrl, type MonitorOptions } from './log-monitor.js';
 import { verifiedEntry } from './log-verified.js';
 import { publicKey } from './policy.js';
 
@@ -43,9 +43,10 @@ export function addLogCommands(program: Command): void {
     )
     .requiredOption('--log-policy <file>', 'the logs and witnesses that you trust, with addresses (tlog-policy)')
     .requiredOption('--state <folder>', 'what was seen so far; a fork leaves its evidence there')
-    .option('--watch <file>', 'JSON: your watch keys by name, your log keys (issuers), your names')
+    .option('--watch <file>', 'JSON: your watch keys by name, your log keys (issuers), your names, growsWithin')
     .option('--proof <file...>', 'tlog-proofs that you keep: what was proved has to be there still')
     .option('--every <seconds>', 'again and again; once where absent', everySeconds)
+    .option('--webhook <url>', 'is sent each round that has alerts, as JSON', webhookUrl)
     .option('--sender <address>', 'the account that anchors for the log on chain', address)
     .option('--json', 'print one JSON document a round');
   chained(monitoring).action(async (options: MonitorOptions) => {
