@@ -150,22 +150,23 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
     }
   });
 
-  it('judges a bundle in the browser, by the reviewer’s own parts, and runs nothing out of it', async () => {
-    const { page, complaints, goTo, close } = await site.open('client');
-    for (const name of ['good', 'receipt-altered', 'html-in-text', 'not-cbor']) {
+  it.each(['good', 'receipt-altered', 'html-in-text', 'not-cbor'])(
+    'judges a bundle in the browser, by the reviewer’s own parts, and runs nothing out of it: %s',
+    async (name) => {
+      const { page, complaints, goTo, close } = await site.open('client');
       const { bytes, heading } = samples.get(name)!;
       await page.route('**/bundle', (route) => route.fulfill({ body: Buffer.from(bytes) }));
       await goTo(`/jobs/0x${'12'.repeat(32)}/evidence`);
       await page.waitForSelector('#verdict', { timeout: 30_000 });
-      expect([name, await page.textContent('#verdict')]).toEqual([name, expect.stringContaining(headings[heading])]);
+      expect(await page.textContent('#verdict')).toContain(headings[heading]);
       expect(await page.locator('h1').count()).toBe(1);
       expect(await faultsOf(page)).toEqual([]);
       if (name === 'html-in-text') expect(await page.textContent('main')).toContain(htmlInText);
       await page.screenshot({ path: join(screenshots, `client-evidence-${name}.png`), fullPage: true });
-    }
-    expect(complaints).toEqual([]);
-    await close();
-  });
+      expect(complaints).toEqual([]);
+      await close();
+    },
+  );
 
   it('is walled off from roles that it is not for', async () => {
     const { page, goTo, close } = await site.open('operator');
