@@ -38,8 +38,13 @@ export function addUpCommand(program: Command): void {
 
 async function up(options: UpOptions): Promise<void> {
   const folder = resolve(options.folder);
+  let isStopping = false;
   const stopped = new Promise<void>((end) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end());
+    const stop = (): void => {
+      isStopping = true;
+      end();
+    };
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   });
   const start = options.profile === 'distributed' ? startDistributed : startEmbedded;
   const system = await start({
@@ -68,7 +73,11 @@ async function up(options: UpOptions): Promise<void> {
         ['stop it', 'Ctrl-C'],
       ]),
     );
-    await Promise.race([stopped, system.ended.then((name) => log(`${name} ended; read its log in ${folder}/up/logs`))]);
+    // Ctrl-C of a terminal reaches every process of it at once: then none ended by itself.
+    const ended = system.ended.then((name) => {
+      if (!isStopping) log(`${name} ended; read its log in ${folder}/up/logs`);
+    });
+    await Promise.race([stopped, ended]);
   } finally {
     await system.stop();
   }
