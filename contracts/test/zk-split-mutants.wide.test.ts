@@ -16,7 +16,7 @@ import {
   type SplitSegment,
   type SplitVerifiers,
 } from './zk-split-chain.js';
-import { flipped, placesOf, random } from './zk-split-places.js';
+import { flipped, isSeenLater, placesOf, random } from './zk-split-places.js';
 
 const count = Number(process.env['VERITRAIN_MUTATIONS'] ?? 200);
 const choice = choices.find(([name]) => name === 'three levels, separate, one layer')![1];
@@ -47,8 +47,7 @@ async function onChainSays(part: Part, bytes: Uint8Array): Promise<string> {
 function allowed(part: Part, code: string | undefined): readonly string[] {
   // A row that stands in no proof.
   if (code === undefined) return ['STEP_FINAL_CHECK', 'STEP_NONCANONICAL'];
-  // Leaves are not looked at yet: what other places they were drawn for, nonces or the end tell.
-  return part === 'begin' && code.startsWith('STEP_MERKLE_L') ? ['STEP_FINAL_CHECK', 'STEP_POW'] : [code];
+  return part === 'begin' && isSeenLater(code) ? ['STEP_FINAL_CHECK', 'STEP_POW'] : [code];
 }
 
 interface Verdict {

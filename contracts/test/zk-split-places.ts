@@ -7,15 +7,16 @@ import type { SplitSegment } from './zk-split-chain.js';
 export function placesOf({ plan, statement, fields, parts }: SplitSegment): { head: number[]; openings: number[] } {
   const head: number[] = [];
   const openings: number[] = [];
-  const inLevels = ({ kind, tree }: ReturnType<typeof partsOf>[number]): boolean =>
-    (kind === 'symbol' || kind === 'sibling') && tree?.startsWith('L') === true;
+  const isOpened = ({ kind, tree }: ReturnType<typeof partsOf>[number]): boolean =>
+    (kind === 'sibling' && tree === 'S') ||
+    ((kind === 'symbol' || kind === 'sibling') && tree?.startsWith('L') === true);
   const counts = levelsIn(parts.rest).map(({ count }) => count);
   let opened = '';
   for (const part of partsOf(plan, statement, fields.proof)) {
-    const isOpening = inLevels(part);
+    const isOpening = isOpened(part);
     if (isOpening && part.tree !== opened) {
       opened = part.tree!;
-      head.push(...new Array<number>(16 * counts.shift()!).fill(-1));
+      if (opened !== 'S') head.push(...new Array<number>(16 * counts.shift()!).fill(-1));
     }
     const list = isOpening ? openings : head;
     for (let k = 0; k < part.length; k++) list.push(part.offset + k);
@@ -28,13 +29,17 @@ export function levelsIn(rest: Uint8Array): { count: number; rowsAt: number }[] 
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
   const levels: { count: number; rowsAt: number }[] = [];
   for (let at = 0; at < rest.length;) {
-    const [rowVars, count] = [view.getUint32(at + 52), view.getUint32(at + 60)];
+    const [rowVars, rows, count] = [52, 56, 60].map((from) => view.getUint32(at + from)) as [number, number, number];
     const rowsAt = at + 64 + 32 * (rowVars + count);
-    levels.push({ count, rowsAt });
+    // The witness has no rows.
+    if (rows > 0) levels.push({ count, rowsAt });
     at = rowsAt + 32 * count;
   }
   return levels;
 }
+
+/** Codes of what the first part does not look at yet: other places, nonces or the end tell. */
+export const isSeenLater = (code: string): boolean => /^STEP_MERKLE_(S$|L)/.test(code);
 
 export function flipped(bytes: Uint8Array, place: number, bit = 0): Uint8Array {
   const copy = Uint8Array.from(bytes);

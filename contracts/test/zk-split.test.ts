@@ -5,7 +5,9 @@ import { profiles } from '#libs/zk/verifier';
 import * as F from '../../libs/zk/src/commit/field/extension.js';
 import type { Ext } from '../../libs/zk/src/commit/field/extension.js';
 import { extAt, extBytes } from '../../libs/zk/src/commit/field/bytes.js';
+import { hashLeaves, LEAF_HEADER } from '../../libs/zk/src/commit/hash.js';
 import { derivePlan, planBytes } from '../../libs/zk/src/relation/plan.js';
+import { partsOf } from '../../libs/zk/src/testing/structure.js';
 import { testManifest } from '../../libs/zk/src/testing/segments.js';
 import type { Site } from '../../libs/zk/src/transcript/sites.js';
 import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
@@ -20,7 +22,7 @@ import {
   type SplitSegment,
   type SplitVerifiers,
 } from './zk-split-chain.js';
-import { flipped, levelsIn, placesOf, random } from './zk-split-places.js';
+import { flipped, isSeenLater, levelsIn, placesOf, random } from './zk-split-places.js';
 import { sealSegment, selector, splitSelector } from './zk-seal.js';
 
 let onChain: SplitVerifiers;
@@ -80,7 +82,7 @@ describe('a proof in two parts', () => {
     ['the second before the first', 'SPLIT_NONE', () => finish(first)],
     ['the second twice', 'SPLIT_NONE', async () => (await begin(first), await finish(first), finish(first))],
     ['the second of another proof', 'SPLIT_NONE', async () => (await begin(first), finish(first, second.parts as {}))],
-    ['leaves of another proof', 'STEP_MERKLE_L1', async () => ((await begin(first)), finish(first, { openings: second.parts.openings } as {}))], // prettier-ignore
+    ['leaves of another proof', 'STEP_MERKLE_S', async () => ((await begin(first)), finish(first, { openings: second.parts.openings } as {}))], // prettier-ignore
     ['another statement', 'SPLIT_NONE', async () => (await begin(first), finish({ ...first, digest: second.digest }))],
     ['another sender', 'SPLIT_NONE', async () => (await begin(first), finish(first, { account: 1 }))],
     ['another verifier', 'SPLIT_NONE', async () => (await begin(first), finish(first, { of: 'blind' }))],
@@ -192,8 +194,7 @@ describe('one byte changed', () => {
       const place = places.head[k]!;
       const said = await begin(first, { head: flipped(parts.head, k, k % 8) });
       const expected = place < 0 ? said : inTypeScript(plan, statement, flipped(fields.proof, place, k % 8));
-      // Leaves are not looked at yet: what other places they were drawn for, nonces or the end tell.
-      if (expected.startsWith('STEP_MERKLE_L')) expect(['STEP_FINAL_CHECK', 'STEP_POW']).toContain(said);
+      if (isSeenLater(expected)) expect(['STEP_FINAL_CHECK', 'STEP_POW']).toContain(said);
       else expect(said, `byte ${k}`).toBe(expected);
       if (place < 0) expect(['STEP_FINAL_CHECK', 'STEP_NONCANONICAL']).toContain(said);
       seen.add(said);
@@ -227,21 +228,26 @@ describe('one byte changed', () => {
   );
 });
 
+function drawnAt(wanted: Site, { plan, statement, fields }: SplitSegment): Ext[] {
+  const drawn: Ext[] = [];
+  class Listening extends Transcript {
+    override challenge(site: Site): Ext {
+      const challenge = super.challenge(site);
+      if (site === wanted) drawn.push(challenge);
+      return challenge;
+    }
+  }
+  runVerifier(plan, statement, new Listening(), new ProofBytes(fields.proof));
+  return drawn;
+}
+
 /**
  * Two rows of a level, one behind the other, that are not those of its leaves, and that the first part cannot tell from
  * them.
  */
 function liedRows(segment: SplitSegment, level = 0, isLast = false): { head: Uint8Array; rest: Uint8Array } {
-  const { plan, statement, fields, parts } = segment;
-  const betas: Ext[] = [];
-  class Listening extends Transcript {
-    override challenge(site: Site): Ext {
-      const drawn = super.challenge(site);
-      if (site === 'betaLevel') betas.push(drawn);
-      return drawn;
-    }
-  }
-  runVerifier(plan, statement, new Listening(), new ProofBytes(fields.proof));
+  const { parts } = segment;
+  const betas = drawnAt('betaLevel', segment);
   const [head, rest] = [Uint8Array.from(parts.head), Uint8Array.from(parts.rest)];
   const places = placesOf(segment).head;
   const at = places.flatMap((place, k) => (place < 0 && places[k - 1]! >= 0 ? [k] : []))[level]!;
@@ -259,6 +265,35 @@ function liedRows(segment: SplitSegment, level = 0, isLast = false): { head: Uin
   });
   return { head, rest };
 }
+
+/** Leaves of the witness at the first two queries that were never committed, and that the first part takes: H is another. */
+function liedLeaves(segment: SplitSegment): { head: Uint8Array; rest: Uint8Array } {
+  const { plan, statement, fields, parts } = segment;
+  const [beta] = drawnAt('beta1', segment);
+  const [head, rest] = [Uint8Array.from(parts.head), Uint8Array.from(parts.rest)];
+  const [view, places] = [new DataView(head.buffer), placesOf(segment).head];
+  const symbols = partsOf(plan, statement, fields.proof).filter(({ kind, tree }) => kind === 'symbol' && tree === 'S');
+  const own = plan.trees.S.globalRows.length + 6;
+  const indices = new DataView(rest.buffer).getUint32(60);
+  // In the claim what the second query gives weighs β² times as much as the first.
+  [F.mul(beta!, beta!), F.neg(F.ONE)].forEach((change, k) => {
+    const at = places.indexOf(symbols[k * own]!.offset);
+    const ofH = at + 8 * (own - 6);
+    head.set(extBytes(F.add(extAt(view, ofH), change)), ofH);
+    const [hash] = hashLeaves(LEAF_HEADER.S, [head.subarray(at, at + 8 * own)]);
+    rest.set(hash!, 64 + 32 * (indices + k));
+  });
+  return { head, rest };
+}
+
+it('leaves of a witness that are not those of its tree pass the first part and not the second', () =>
+  apart(async () => {
+    const { head, rest } = liedLeaves(first);
+    expect(await begin(first, { head })).toBe('accepted');
+    expect(await finish(first)).toBe('SPLIT_NONE');
+    expect(await finish(first, { rest } as {})).toBe('STEP_MERKLE_S');
+    expect(await isFact(first)).toBe('FACT_MISSING');
+  }));
 
 describe('rows that are not those of the leaves', () => {
   it.each([1, 2, 3].flatMap((number) => [[number, 'first'] as const, [number, 'last'] as const]))(

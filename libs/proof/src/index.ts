@@ -3,7 +3,7 @@ export { decideAssurance } from './assurance.js';
 export { chooseBackend, type BackendChoice, type BackendName } from './backend-choice.js';
 export { encodeProofBundle, parseProofBundle } from './bundle.js';
 export type { ProofEscrow } from './fields.js';
-export { proofBundleBytesMax, proofStatementBytesMax } from './limits.js';
+export { proofBundleBytesMax, proofStatementBytesMax, proverMemoryMiB } from './limits.js';
 export { groth16Admission } from './groth16-admission.js';
 export {
   readGroth16Document,

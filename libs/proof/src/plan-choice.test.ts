@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { profileManifest, type ProfileParameters } from '#libs/step';
 import { smallProofs } from '#test/small-proof';
-import { transactionProofBytesMax } from './limits.js';
+import { proverMemoryMiB, transactionProofBytesMax } from './limits.js';
 import { splitProfiles } from '#attestation/records';
 import { isInTwoParts, profiles } from '#libs/zk/verifier';
 import { explainPlan } from './plan-choice.js';
@@ -44,6 +44,23 @@ it('says why', () => {
   expect(explainPlan(wide, 'auto', 'joint', true).why).toMatch(/the first of .* large .*; no contract verifies/);
   expect(why(16, false)).toMatch(/segments of 16 steps: the first of small, fast16/);
   expect(why(16, true, 'fast16')).toBe('asked for by name');
+});
+
+it('takes a unit of several segments where a data set is committed for a job that costs less so', () => {
+  const of = (steps: number, records = 60_000, memoryMiB = proverMemoryMiB): string => {
+    const needs = { records, memoryBytes: memoryMiB * 2 ** 20 };
+    return explainPlan(mnist(64, { steps }), 'auto', 'separate', true, needs).plan.profile.name;
+  };
+  expect(of(9370)).toBe('unit1024');
+  // Two proofs under steps128 for one of as many seconds as nine.
+  expect(of(128)).toBe('steps128');
+  expect(of(9370, 65_537)).toBe('steps128');
+  expect(of(9370, 60_000, 2048)).toBe('steps128');
+  const { why } = explainPlan(mnist(64, { steps: 9370 }), 'auto', 'separate', true, {
+    records: 60_000,
+    memoryBytes: 2 ** 32,
+  });
+  expect(why).toBe('10 proofs of 1024 steps cost less gas than one for each 64, and take no longer');
 });
 
 it('refuses what no profile proves with 100 bits', () => {

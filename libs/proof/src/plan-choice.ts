@@ -4,6 +4,7 @@ import type { Manifest } from '#libs/step';
 import { derivePlan, isInTwoParts, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
 import { transactionProofBytesMax } from './limits.js';
 import { expectedPartBytes, expectedProofBytes } from './proof-size.js';
+import { cheaperUnit, type UnitNeeds } from './unit-choice.js';
 
 /**
  * Profiles for short segments give short proofs, those for long segments prove more samples per second; `small` does
@@ -26,9 +27,16 @@ interface PlanChoice {
 /**
  * @param name    a profile, or `auto`
  * @param onChain whether a contract is to take each proof; where none fits a transaction, or two, it goes there in pieces
+ * @param needs   of a data set that is committed for this job, and whose proofs may cover several segments
  * @throws Rejection STEP_EXTENSION; STEP_PLAN when the manifest cannot be proved with 100 bits
  */
-export function explainPlan(manifest: Manifest, name: string, variant: Variant, onChain = false): PlanChoice {
+export function explainPlan(
+  manifest: Manifest,
+  name: string,
+  variant: Variant,
+  onChain = false,
+  needs?: UnitNeeds,
+): PlanChoice {
   if (name !== 'auto') return { plan: derivePlan(manifest, profileNamed(name), variant), why: 'asked for by name' };
   const T = manifest.superblock;
   const row = preference.find(({ stepsMax }) => T <= stepsMax)!;
@@ -37,6 +45,13 @@ export function explainPlan(manifest: Manifest, name: string, variant: Variant, 
   if (onChain) {
     const { plan: fitting } = firstOf(manifest, forContract, variant, transactionProofBytesMax);
     const most = transactionProofBytesMax.toLocaleString('en');
+    const unit = fitting && needs && cheaperUnit(manifest, fitting, needs);
+    if (unit) {
+      const proofs = Math.ceil(manifest.steps / unit.shape.steps);
+      const [own, each] = [unit.shape.steps, fitting.shape.steps];
+      const why = `${proofs} proofs of ${own} steps cost less gas than one for each ${each}, and take no longer`;
+      return { plan: unit, why };
+    }
     if (fitting) {
       const bytes = expectedProofBytes(fitting).toLocaleString('en');
       const room = isInTwoParts(fitting.profile) ? `two transactions (${most} in each)` : `one transaction (${most})`;

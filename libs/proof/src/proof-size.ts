@@ -32,13 +32,18 @@ export function expectedProofBytes({ profile, variant, messages, trees, rowVars 
   );
 }
 
-/** Of the longest part that a transaction carries: in two parts, rows stand in the first where the second has their leaves. */
+/**
+ * Of the longest part that a transaction carries. In two parts, rows stand in the first where the second has their leaves; the
+ * second has the paths of a witness that has a tree of its own, too.
+ */
 export function expectedPartBytes(plan: Plan): number {
-  const { profile } = plan;
+  const { profile, variant } = plan;
   const whole = expectedProofBytes(plan);
   if (!isInTwoParts(profile)) return whole;
   const moved = levelsOf(profile).map((level) => openingBytes(level, profile.digestBytes) - element * level.queries);
-  return Math.round(moved.reduce((sum, bytes) => sum - bytes, whole));
+  const { queries0, m, logBlowup, digestBytes } = profile;
+  const witness = variant === 'separate' ? siblings(queries0, m + logBlowup) * digestBytes : 0;
+  return Math.round(moved.reduce((sum, bytes) => sum - bytes, whole - witness));
 }
 
 function levelBytes(level: Level, digestBytes: number): number {

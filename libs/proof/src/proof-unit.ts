@@ -5,6 +5,7 @@ import { profileNamed } from '#libs/zk/verifier';
 import { planOf } from './statement.js';
 import { explainPlan } from './plan-choice.js';
 import { proofCost } from './proof-cost.js';
+import { unitPlan, unitProfiles, type UnitNeeds } from './unit-choice.js';
 
 /** What the proofs of a whole job cost where a contract checks each. */
 export interface ProofUnit {
@@ -49,26 +50,25 @@ export function proofUnitOf(manifest: Manifest, { profile, variant }: Proving, p
   const { proofBytes, gas, transactions = 1, cpuSeconds, memoryBytes } = proofCost(plan);
   const { steps } = plan.shape;
   const count = proofs ?? Math.ceil(manifest.steps / steps);
-  const uneven = Math.min(count, unevenSegments({ ...manifest, superblock: steps }));
-  const { gas: gasOfUneven } = proofCost(plan, uneven > 0);
-  const isOnChain = gas !== undefined && gasOfUneven !== undefined;
+  const perProof = 2 ** plan.shape.segmentVars;
+  const uneven = Math.min(count * perProof, unevenSegments(manifest));
+  const inOne = Math.min(uneven, perProof);
+  const { gas: most } = proofCost(plan, inOne);
+  const isOnChain = gas !== undefined && most !== undefined;
+  const gasOfTables = isOnChain && inOne > 0 ? (most - gas) / inOne : 0;
   return {
     ...{ steps, profile, proofs: count, proofBytes, memoryBytes },
     transactions: count * transactions,
-    ...{ gas: isOnChain ? count * gas + uneven * (gasOfUneven - gas) : null, cpuSeconds: count * cpuSeconds },
+    ...{ gas: isOnChain ? count * gas + uneven * gasOfTables : null, cpuSeconds: count * cpuSeconds },
   };
 }
 
-export interface UnitLimits {
-  /** Most linear memory of a prover. */
-  readonly memoryBytes: number;
-  /** Records of the data set: a unit reads whole batches of as many. */
-  readonly records: number;
+export interface UnitLimits extends UnitNeeds {
   readonly variant: Proving['variant'];
 }
 
 interface LargestUnit extends ProofUnit {
-  /** The same with this unit as its superblock. */
+  /** The same with this unit, or the longest segment that it has room for, as its superblock. */
   readonly manifest: Manifest;
 }
 
@@ -77,11 +77,14 @@ interface LargestUnit extends ProofUnit {
  *
  * @throws Rejection STEP_UNIT where not even a step fits
  */
-export function largestUnit(manifest: Manifest, { memoryBytes, records, variant }: UnitLimits): LargestUnit {
+export function largestUnit(manifest: Manifest, limits: UnitLimits): LargestUnit {
+  const { memoryBytes, records, variant } = limits;
   let best: LargestUnit | undefined;
   const most = Math.min(provability({ ...manifest, superblock: 1 }).segmentStepsMax, 2 * manifest.steps - 1);
-  for (let steps = 1; steps <= most && steps * manifest.batch <= records; steps *= 2) {
-    const unit = unitAt({ ...manifest, superblock: steps }, variant);
+  const lengths: number[] = [];
+  for (let steps = 1; steps <= most && steps * manifest.batch <= records; steps *= 2) lengths.push(steps);
+  const ofSegments = lengths.map((steps) => unitAt({ ...manifest, superblock: steps }, variant));
+  for (const unit of [...ofSegments, ...unitsOf(manifest, lengths, limits)]) {
     if (unit === undefined || unit.gas === null || unit.memoryBytes > memoryBytes) continue;
     if (best === undefined || unit.proofs < best.proofs) best = unit;
   }
@@ -91,6 +94,16 @@ export function largestUnit(manifest: Manifest, { memoryBytes, records, variant 
     got: `none with ${memoryBytes} bytes of memory and ${records} records`,
     rule: 'libs/proof/SPEC.md §5',
     action: 'give the prover more memory, or take a smaller net or batch',
+  });
+}
+
+/** Of several segments each, as long as the net has no wrap in. */
+function unitsOf(manifest: Manifest, lengths: readonly number[], limits: UnitLimits): LargestUnit[] {
+  return unitProfiles.flatMap((profile) => {
+    const segments = lengths.toReversed().map((superblock) => ({ ...manifest, superblock }));
+    const longest = segments.find((own) => unitPlan(own, profile, limits.variant, limits) !== undefined);
+    if (longest === undefined) return [];
+    return [{ ...proofUnitOf(longest, { profile, variant: limits.variant }), manifest: longest }];
   });
 }
 

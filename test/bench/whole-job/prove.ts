@@ -45,7 +45,7 @@ const units: readonly Unit[] = [
 ];
 
 /** The longest segment is one of 256 steps, verified in two transactions; a longer proof covers several shorter ones. */
-const longest: Unit = { steps: 1024, profile: 'unit1024', superblock: 64 };
+const longest: Unit = { steps: 1024, profile: 'unit1024', superblock: 256 };
 
 function unitFor(steps: number): Unit {
   const T = 2 ** Math.ceil(Math.log2(steps));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { runDemo, type DemoReport } from '../demo/demo.js';
+import { stepsPerEpoch } from '../demo/mnist.js';
 import { runProvedDemo, type ProvedReport } from '../demo/proved.js';
 import { logLine } from '../demo/logged.js';
 import { printResult, table, type OutputOptions } from '../output.js';
@@ -13,7 +14,7 @@ const more = [
   ['examples', 'npx veritrain example list: tables, pictures, text'],
 ] as const;
 
-/** Of the short job that is proved: one proof, where a prover may have 4 GiB. */
+/** Of a job that is proved, where no epochs are asked for: one proof of half a minute. */
 const provedSteps = 64;
 
 interface DemoOptions extends OutputOptions {
@@ -29,20 +30,25 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('train MNIST end to end in a simulated enclave, check the evidence, settle on a local chain')
     .option('--folder <folder>', 'where everything is written', '.veritrain')
-    .option('--epochs <n>', 'passes over the training set; else 10, in a guest 1', whole)
+    .option(
+      '--epochs <n>',
+      'passes over the training set; else 10, in a guest 1, of a job that is proved 64 steps',
+      whole,
+    )
     .addOption(
       new Option('--guest', 'in a guest without SEV-SNP, under QEMU: SIMULATED all the same').conflicts([
         'tee',
         'highValue',
       ]),
     )
-    .option('--no-tee', 'a short job without trusted hardware: every segment proved in zero knowledge')
-    .option('--high-value', 'a short job in a simulated enclave, every segment proved besides')
+    .option('--no-tee', 'without trusted hardware: every step proved in zero knowledge; an epoch takes minutes')
+    .option('--high-value', 'in a simulated enclave, every step proved besides')
     .option('--json', 'end with one JSON object')
     .action(async (options: DemoOptions) => {
       const { folder, guest, tee, highValue = false, epochs = guest === true ? 1 : 10 } = options;
       if (!tee || highValue) {
-        const proved = await runProvedDemo({ folder, tee, highValue, steps: provedSteps, provers: [2] });
+        const steps = options.epochs === undefined ? provedSteps : options.epochs * stepsPerEpoch;
+        const proved = await runProvedDemo({ folder, tee, highValue, steps, provers: [2] });
         return printResult(options, proved, () => provedSummary(proved));
       }
       const report = await runDemo({ folder, epochs, guest });

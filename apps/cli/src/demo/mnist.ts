@@ -15,7 +15,8 @@ export const mnistFiles = {
 
 /** keccak256("fxt-vector-1"): the seed of the published state digests (libs/step/SPEC.md §14.2). */
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
-const blocks = Math.floor(60_000 / 64);
+export const trainImages = 60_000;
+const blocks = Math.floor(trainImages / 64);
 
 /** Ten epochs of [784, 64, 10] at learning rate 0.25. */
 export function mnistManifest(epochs = 10): Manifest {

@@ -30,7 +30,7 @@ import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { consoleLine } from './console-line.js';
 import { logOf, untilLogged, type DemoLog } from './logged.js';
-import { mnistFiles } from './mnist.js';
+import { mnistFiles, trainImages } from './mnist.js';
 import { showProgress, showProofs } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
 
@@ -76,11 +76,11 @@ const rewardWei = 10n ** 18n;
 /** Most that a WebAssembly memory has. */
 const memoryMiBMax = 4096;
 
-/** One epoch of as many images as its steps read, in the largest segments that a prover of this machine proves. */
+/** Of as many images as its steps read, or all, in the largest units that a prover of this machine proves. */
 function shortJob(steps: number, memoryMiB: number) {
   const seed = to0x(new Uint8Array(randomBytes(32)));
   const model = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, seed });
-  const records = 2 ** Math.ceil(Math.log2(steps)) * model.batch;
+  const records = Math.min(2 ** Math.ceil(Math.log2(steps)) * model.batch, trainImages);
   return { records, ...largestUnit(model, { memoryBytes: memoryMiB * 2 ** 20, records, variant: 'separate' }) };
 }
 
@@ -134,7 +134,7 @@ interface Done {
 async function train(
   system: EmbeddedSystem,
   home: string,
-  { manifest: program, records }: ReturnType<typeof shortJob>,
+  { manifest: program, records, profile: proofProfile, steps: segmentSteps }: ReturnType<typeof shortJob>,
   assurance: Assurance,
   phases: Phases,
 ): Promise<Done> {
@@ -144,10 +144,10 @@ async function train(
   writeWhole(manifest, canonicalManifest(program));
   const key = join(profile.broker.keysFolder, 'mnist.json');
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
-  const sealing = { manifest, ...idx, out: dataset, key, provable: true, recordsMax: records };
+  const sealing = { manifest, ...idx, out: dataset, key, provable: true, proofProfile, recordsMax: records };
   await phases.run('seal', () => sealFiles(sealing, showProgress({}, phases.show)));
   const provider = assurance === 'zk' ? system.prover : system.provider;
-  const request = { manifest, dataset, segmentSteps: program.superblock, provider, rewardWei, assurance };
+  const request = { manifest, dataset, segmentSteps, provider, rewardWei, assurance };
   const { jobId } = await phases.run('submit', () =>
     submitJob(request, profile, api, { onProofs: showProofs({}, phases.say) }),
   );

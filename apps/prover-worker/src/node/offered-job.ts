@@ -113,7 +113,7 @@ function provable(
   const { profile, variant } = proving!;
   const m = parseManifestText(manifest);
   const plan = planOf({ manifest: m, profile, variant });
-  const { gas, memoryBytes, cpuSeconds } = proofCost(plan, unevenSegments(m) > 0);
+  const { gas, memoryBytes, cpuSeconds } = proofCost(plan, Math.min(unevenSegments(m), 2 ** plan.shape.segmentVars));
   if (gas === undefined) throw refused('a plan whose proofs a contract takes', `${profile} for this manifest`);
   if (isInTwoParts(plan.profile) && chain.deployment.extensions?.zkSplitVerifier === undefined) {
     throw refused('a set of contracts that takes proofs in two transactions', 'one without');

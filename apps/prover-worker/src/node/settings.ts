@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { fromHex } from '#attestation/base';
 import { chainSettings, escrowLimits, loadNode, nodeSettings, Seconds, type Loaded } from '#libs/node';
+import { proverMemoryMiB } from '#libs/proof';
 import { DeploymentJson } from '#libs/settlement';
 
 /** What terms this node works under; anything else is refused before it costs money. */
@@ -23,7 +24,7 @@ const Settings = z.strictObject({
   /** Proves segments, its own and others'. A node that only trains hands its witness to one that proves. */
   proves: z.boolean().default(true),
   threads: z.int().min(1).max(16).default(1),
-  memoryMiB: z.int().min(32).max(4096).default(2048),
+  memoryMiB: z.int().min(32).max(4096).default(proverMemoryMiB),
   /** Folder with a Groth16 key for each plan that this node proves under; absent: it takes no job in that scheme. */
   groth16Keys: z.string().optional(),
 });

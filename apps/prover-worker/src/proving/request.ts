@@ -1,6 +1,7 @@
 /** What the proving process is asked for: one JSON document on its standard input. */
 import { z } from 'zod';
 import { Rejection } from '#attestation/base';
+import { proverMemoryMiB } from '#libs/proof';
 
 export const PinnedFile = z.strictObject({
   path: z.string().min(1),
@@ -22,7 +23,7 @@ const Request = z.strictObject({
   /** Where the Groth16 key comes from; a development key where absent. */
   key: z.strictObject({ ptau: PinnedFile.optional(), zkey: PinnedFile.optional() }).default({}),
   profile: z.string().max(64).default('auto'),
-  memoryMiB: z.int().min(1).max(4096).default(2048),
+  memoryMiB: z.int().min(1).max(4096).default(proverMemoryMiB),
   /** Canonical weights at step `from`; computed from the seed where absent. */
   weights: z.string().min(1).optional(),
   /** State digest that the weights at step `from` are claimed to have. */

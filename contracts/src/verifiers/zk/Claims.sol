@@ -17,6 +17,7 @@ struct Flow {
     uint256 etas; // η^k
     uint256 k; // next constraint
     uint256 pads;
+    uint256 padSum; // what whole blocks of pads come to at the point
     uint256 pad; // next general pad
     uint256 slot; // next product slot
     uint256 slots; // per slot: message position, weights of x, y, xy

@@ -326,7 +326,9 @@ library Ext {
     }
 
     /// The MLE of i ↦ y^i at a point: Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)).
-    function powerWeight(uint256 y, uint256 point, uint256 n) internal pure returns (uint256 result) {
+    /// @return result that
+    /// @return power  y^{2^n}
+    function powerWeight(uint256 y, uint256 point, uint256 n) internal pure returns (uint256 result, uint256 power) {
         unchecked {
             result = ONE;
             for (uint256 k = n; k > 0;) {
@@ -334,6 +336,7 @@ library Ext {
                 result = mul(result, add(ONE, mul(get(point, k), sub(y, ONE))));
                 y = mul(y, y);
             }
+            return (result, y);
         }
     }
 

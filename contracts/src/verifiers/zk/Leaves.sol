@@ -5,15 +5,7 @@ import {Ext} from "./Ext.sol";
 import {CARRIES, LOW, P, ROOM, SYMBOL, SYMBOLS} from "./Lanes.sol";
 import {Level, Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
-import {
-    STEP_MERKLE_D,
-    STEP_MERKLE_J,
-    STEP_MERKLE_S,
-    STEP_MERKLE_W0,
-    STEP_MERKLE_WT,
-    STEP_NONCANONICAL,
-    STEP_PROOF_LENGTH
-} from "./ZkErrors.sol";
+import {STEP_NONCANONICAL, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
 
 /// Opened leaves, their Merkle paths and what their symbols add up to (libs/zk/SPEC.md §2.1, §4.4, §9.2, §10).
 library Leaves {
@@ -22,13 +14,6 @@ library Leaves {
     uint256 private constant SPECIAL = 6;
     uint256 private constant LEVEL_HEADER = 0x4c01;
 
-    struct Roots {
-        bytes32 w0;
-        bytes32 wt;
-        bytes32 s;
-        bytes32 d;
-    }
-
     struct Queries {
         uint256 indices;
         uint256 size;
@@ -36,14 +21,16 @@ library Leaves {
         uint256 strips; // σ* at each point
     }
 
+    /// Rows and strips at the queries.
     /// @param rowTable eq(ρ, ·) over the global rows
     /// @param delta    the weight of the folded rows beside the mask
-    function open(Reader memory r, Plan memory p, Roots memory roots, Queries memory q, uint256 rowTable, uint256 delta)
+    /// @return hashes of the leaves of each tree
+    function open(Reader memory r, Plan memory p, Queries memory q, uint256 rowTable, uint256 delta)
         internal
         pure
+        returns (uint256[4] memory hashes)
     {
         unchecked {
-            uint256[4] memory hashes;
             uint256[4] memory weights;
             for (uint256 t; t < 4; ++t) {
                 hashes[t] = Ext.allocate(q.size);
@@ -67,14 +54,6 @@ library Leaves {
                 Ext.put(q.rows, k, Ext.add(h, Ext.mul(delta, sum)));
                 Ext.put(q.strips, k, Ext.add(e, Ext.mul(delta, pi)));
             }
-            uint256 depth = p.m + p.logBlowup;
-            if (_root(r, p, q, hashes[TREE_W0], depth) != uint256(roots.w0)) revert STEP_MERKLE_W0();
-            if (_root(r, p, q, hashes[TREE_WT], depth) != uint256(roots.wt)) {
-                if (p.joint) revert STEP_MERKLE_J();
-                revert STEP_MERKLE_WT();
-            }
-            if (!p.joint && _root(r, p, q, hashes[TREE_S], depth) != uint256(roots.s)) revert STEP_MERKLE_S();
-            if (_root(r, p, q, hashes[TREE_D], depth) != uint256(roots.d)) revert STEP_MERKLE_D();
         }
     }
 
@@ -98,7 +77,7 @@ library Leaves {
                 Ext.put(q.rows, k, sum);
                 Ext.put(hashes, k, _hash(LEVEL_HEADER, pos, 16 * count, scratch));
             }
-            return _root(r, p, q, hashes, level.columnVars + level.logBlowup);
+            return rootOf(r, p, q, hashes, level.columnVars + level.logBlowup);
         }
     }
 
@@ -223,15 +202,16 @@ library Leaves {
 
     /// The root that these leaves and the next siblings of the proof give. Siblings are read before their number is
     /// known: a proof that ends among them is refused at the end, whatever was hashed.
-    function _root(Reader memory r, Plan memory p, Queries memory q, uint256 hashes, uint256 depth)
-        private
+    function rootOf(Reader memory r, Plan memory p, Queries memory q, uint256 hashes, uint256 depth)
+        internal
         pure
         returns (uint256 root)
     {
         unchecked {
             uint256 nodes = _nodes(q, hashes);
-            uint256 pos;
-            (root, pos) = _climb(nodes, nodes + 64 * q.size, depth, r.cursor, p.digestBytes);
+            uint256 apart = _levelsApart(nodes, q.size, depth);
+            uint256 pos = _climbApart(nodes, q.size, apart, r.cursor, p.digestBytes);
+            (root, pos) = _climb(nodes, nodes + 64 * q.size, depth - apart, pos, p.digestBytes);
             if (pos > r.end) revert STEP_PROOF_LENGTH();
             r.cursor = pos;
         }
@@ -245,6 +225,55 @@ library Leaves {
                 Ext.put(nodes, 2 * k, Ext.get(q.indices, k));
                 Ext.put(nodes, 2 * k + 1, Ext.get(hashes, k));
             }
+        }
+    }
+
+    /// How many levels no two of the nodes meet: below the highest bit in which neighbours differ, where it is lowest.
+    function _levelsApart(uint256 nodes, uint256 size, uint256 depth) private pure returns (uint256 levels) {
+        assembly ("memory-safe") {
+            let least := shl(depth, 1)
+            for { let end := add(nodes, shl(6, sub(size, 1))) } lt(nodes, end) { nodes := add(nodes, 64) } {
+                let differ := xor(mload(nodes), mload(add(nodes, 64)))
+                if lt(differ, least) { least := differ }
+            }
+            for { least := shr(1, least) } least { least := shr(1, least) } { levels := add(levels, 1) }
+        }
+    }
+
+    /// Levels on which no two nodes meet, node by node: each takes the siblings that stand `size` digests apart.
+    /// @return next calldata position after the siblings
+    function _climbApart(uint256 nodes, uint256 size, uint256 levels, uint256 pos, uint256 cut)
+        private
+        pure
+        returns (uint256 next)
+    {
+        assembly ("memory-safe") {
+            let domain := shl(1, cut)
+            let step := mul(size, cut)
+            let above := mul(levels, step)
+            next := add(pos, above)
+            for { let end := add(nodes, shl(6, size)) } lt(nodes, end) { nodes := add(nodes, 64) } {
+                let place := mload(nodes)
+                let own := mload(add(nodes, 32))
+                for { let last := add(pos, above) } lt(pos, last) { pos := add(pos, step) } {
+                    switch and(place, 1)
+                    case 0 {
+                        mstore(0, own)
+                        mstore(cut, calldataload(pos))
+                    }
+                    default {
+                        mstore(0, calldataload(pos))
+                        mstore(cut, own)
+                    }
+                    mstore8(domain, 1)
+                    own := keccak256(0, add(domain, 1))
+                    place := shr(1, place)
+                }
+                mstore(nodes, place)
+                mstore(add(nodes, 32), own)
+                pos := add(sub(pos, above), cut)
+            }
+            mstore8(64, 0)
         }
     }
 

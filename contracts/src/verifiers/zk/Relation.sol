@@ -36,11 +36,6 @@ library Relation {
     /// @return omega  Ω at the point
     function end(Flow memory f, Plan memory p) internal pure returns (uint256 target, uint256 omega) {
         _padProducts(f, p);
-        return close(f, p);
-    }
-
-    /// What the weights that hidden values have received come to; they may have been received in parts.
-    function close(Flow memory f, Plan memory p) internal pure returns (uint256 target, uint256 omega) {
         f.closeSlots(p);
         uint256 used = f.pad;
         _hidden(f, p);
@@ -81,10 +76,8 @@ library Relation {
     /// pow(z; columns)·Σ_k z^{k·2^m}·eq(ρ, row_k).
     function _outOfDomain(Flow memory f, Plan memory p, uint256 tree, uint256 z) private pure returns (uint256 sum) {
         unchecked {
-            uint256 columns = Ext.powerWeight(z, f.tail(p, p.m), p.m);
-            for (uint256 k; k < p.m; ++k) {
-                z = Ext.mul(z, z);
-            }
+            uint256 columns;
+            (columns, z) = Ext.powerWeight(z, f.tail(p, p.m), p.m);
             uint256 rows = Ext.get(p.trees, 4 * tree + 2);
             uint256 pos = Ext.get(p.trees, 4 * tree + 3);
             // Horner, from the last row.
@@ -96,24 +89,21 @@ library Relation {
         }
     }
 
-    /// F6: the committed triples really are products.
+    /// F6: the committed triples really are products. Pads begin with all A, all B and all C: the weight of each of these
+    /// blocks at the point is a product.
     function _padProducts(Flow memory f, Plan memory p) private pure {
         unchecked {
-            uint256 size = 1 << p.slotVars;
             (uint256 wA, uint256 wB, uint256 wC) = (f.require_(), f.require_(), f.require_());
             uint256 tau = f.challenges;
-            f.challenges += 32 * p.slotVars;
-            uint256 table = Ext.eqTable(tau, p.slotVars);
-            for (uint256 i; i < size; ++i) {
-                Claims.addTo(f.pads, 2 * size + i, Ext.mul(wC, Ext.get(table, i)));
-            }
-            uint256 point = f.sumcheck(tau, p.slotVars, wC);
-            table = Ext.eqTable(point, p.slotVars);
-            for (uint256 i; i < size; ++i) {
-                uint256 own = Ext.get(table, i);
-                Claims.addTo(f.pads, i, Ext.mul(wA, own));
-                Claims.addTo(f.pads, size + i, Ext.mul(wB, own));
-            }
+            uint256 n = p.slotVars;
+            f.challenges += 32 * n;
+            uint256 point = f.sumcheck(tau, n, wC);
+            (uint256 high, uint256 low) = (f.tail(p, p.padVars), f.tail(p, n));
+            uint256 ofA = Ext.mul(wA, Ext.eqIndex(high, p.padVars - n, 0));
+            uint256 ofB = Ext.mul(wB, Ext.eqIndex(high, p.padVars - n, 1));
+            uint256 ofC = Ext.mul(wC, Ext.eqIndex(high, p.padVars - n, 2));
+            f.padSum = Ext.mul(Ext.add(ofA, ofB), Ext.eq(point, low, n));
+            f.padSum = Ext.add(f.padSum, Ext.mul(ofC, Ext.eq(tau, low, n)));
             (uint256 a, uint256 b) = (f.clear(), f.clear());
             uint256 sum = Ext.add(Ext.mul(wA, a), Ext.mul(wB, b));
             f.addConstant(Ext.neg(Ext.add(sum, Ext.mul(wC, Ext.mul(a, b)))));
@@ -136,7 +126,7 @@ library Relation {
             uint256 own = f.tail(p, 1 + p.padVars);
             uint256 b = Ext.get(own, 0);
             uint256 parts = Ext.add(Ext.sub(Ext.ONE, b), Ext.mul(b, Ext.X));
-            uint256 sum = Ext.evaluate(f.pads, used, own + 32, p.padVars);
+            uint256 sum = Ext.add(f.padSum, Ext.evaluate(f.pads, used, own + 32, p.padVars));
             f.addClaim(f.part(p, Claims.blockOf(0, Claims.PAD, 1 + p.padVars), sum), parts);
         }
     }

@@ -53,23 +53,56 @@ library StepContext {
     function requireSizes(StepSpec calldata s, uint256 firstStep, bytes calldata sizes) internal pure {
         uint256 entry;
         uint256 m = 1;
-        for (uint256 t; t < sizes.length; ++t) {
-            uint256 step = firstStep + t;
+        uint256 end = firstStep + sizes.length;
+        for (uint256 step = firstStep; step < end;) {
             while (entry < s.schedule.length && s.schedule[entry] >> 8 <= step) m = s.schedule[entry++] & 0xff;
-            if (uint8(sizes[t]) != (step < s.steps ? m : 0)) revert STEP_STATEMENT();
+            bool isNull = step >= s.steps;
+            uint256 next = end;
+            if (!isNull && s.steps < next) next = s.steps;
+            if (!isNull && entry < s.schedule.length && s.schedule[entry] >> 8 < next) next = s.schedule[entry] >> 8;
+            if (!_areAll(sizes[step - firstStep:next - firstStep], isNull ? 0 : m)) revert STEP_STATEMENT();
+            step = next;
         }
     }
 
-    /// The superblock that a segment trains on: the affine order of libs/step/SPEC.md §9.
+    /// Whether each byte of a part of the calldata is `value`.
+    function _areAll(bytes calldata part, uint256 value) private pure returns (bool) {
+        unchecked {
+            uint256 differ;
+            assembly ("memory-safe") {
+                let all := mul(value, div(not(0), 255))
+                let pos := part.offset
+                let end := add(pos, part.length)
+                for {} lt(add(pos, 31), end) { pos := add(pos, 32) } { differ := or(differ, xor(calldataload(pos), all)) }
+                let unused := shl(3, sub(32, sub(end, pos)))
+                if lt(pos, end) { differ := or(differ, shr(unused, xor(calldataload(pos), all))) }
+            }
+            return differ == 0;
+        }
+    }
+
+    /// The superblock that a segment trains on.
     /// @param records of one superblock
     function superblockOf(StepSpec calldata s, uint256 records, uint256 index) internal pure returns (uint256) {
-        uint256 n = s.recordCount / records;
+        uint256 n = _superblocks(s, records);
+        (uint256 alpha, uint256 beta) = _orderOf(s.seed, n, index / n);
+        return _placeOf(alpha, beta, n, index);
+    }
+
+    function _superblocks(StepSpec calldata s, uint256 records) private pure returns (uint256 n) {
+        n = s.recordCount / records;
         if (n == 0) revert ORDER_TOO_FEW_RECORDS();
-        uint256 epoch = index / n;
-        uint256 alpha = 1 + ((_word(s.seed, 2 * epoch) * n) >> 64);
-        while (_gcd(alpha, n) != 1) alpha = alpha == n ? 1 : alpha + 1;
-        uint256 beta = (_word(s.seed, 2 * epoch + 1) * n) >> 64;
+    }
+
+    function _placeOf(uint256 alpha, uint256 beta, uint256 n, uint256 index) private pure returns (uint256) {
         return ((alpha * (index % n)) % n + beta) % n;
+    }
+
+    /// The affine order of `n` superblocks in an epoch (libs/step/SPEC.md §9).
+    function _orderOf(bytes32 seed, uint256 n, uint256 epoch) private pure returns (uint256 alpha, uint256 beta) {
+        alpha = 1 + ((_word(seed, 2 * epoch) * n) >> 64);
+        while (_gcd(alpha, n) != 1) alpha = alpha == n ? 1 : alpha + 1;
+        beta = (_word(seed, 2 * epoch + 1) * n) >> 64;
     }
 
     /// The superblocks that `count` segments from `first` on read. Those of a unit must be the words that it states, of a
@@ -82,10 +115,14 @@ library StepContext {
         pure
         returns (uint256 place, bytes32 order)
     {
+        uint256 n = _superblocks(s, records);
         unchecked {
             uint256 list = Ext.allocate(count);
+            (uint256 alpha, uint256 beta) = _orderOf(s.seed, n, first / n);
             for (uint256 j; j < count; ++j) {
-                place = superblockOf(s, records, first + j);
+                uint256 index = first + j;
+                if (j != 0 && index % n == 0) (alpha, beta) = _orderOf(s.seed, n, index / n);
+                place = _placeOf(alpha, beta, n, index);
                 Ext.put(list, j, place);
                 uint256 stated = place;
                 if (count != 1) {
@@ -96,7 +133,7 @@ library StepContext {
                 if (stated != place) revert STEP_STATEMENT();
             }
             if (count == 1) return (place, bytes32(place));
-            if (s.recordCount / records > count) revert STEP_STATEMENT();
+            if (n > count) revert STEP_STATEMENT();
             assembly ("memory-safe") {
                 place := 0
                 order := keccak256(list, shl(5, count))

@@ -24,14 +24,20 @@ abstract contract UnitRelation is ZkRelation {
 
     function _steps(Flow memory f, Plan memory p) internal view override {
         unchecked {
-            (uint256 target, uint256 omega) = matmuls.reduce(_place(f), msg.data[4:]);
-            f.constant_ = Ext.sub(f.constant_, target);
-            f.omega = Ext.add(f.omega, omega);
+            ZkUnitMatmuls.Sums memory sums = matmuls.reduce(_place(f), msg.data[4:]);
+            f.addConstant(sums.constant_);
+            f.omega = Ext.add(f.omega, sums.omega);
+            for (uint256 i; i < sums.hidden.length; ++i) { Claims.addTo(f.hidden, i, sums.hidden[i]); }
+            for (uint256 i; i < sums.pads.length; ++i) { Ext.put(f.pads, f.pad + i, sums.pads[i]); }
+            f.pad += sums.pads.length;
+            for (uint256 slot = f.back; slot < f.slot; ++slot) {
+                Claims.addTo(f.slots + 128 * slot, 2, sums.slots[3 * (slot - f.back) + 1]);
+            }
             uint256 terms = 2 * p.layers - 1;
             f.challenges += 64;
-            _skip(f, FlowMessages.matmulVars(p), terms);
+            _pass(f, FlowMessages.matmulVars(p), terms, sums.slots);
             f.challenges += 32;
-            _skip(f, Claims.rowVars(p), terms + p.layers);
+            _pass(f, Claims.rowVars(p), terms + p.layers, sums.slots);
             f.k += 3 * terms + 5 * p.layers + 2;
         }
     }
@@ -43,20 +49,20 @@ abstract contract UnitRelation is ZkRelation {
                 messagesAt := add(calldataload(68), 36)
             }
             (at_.k, at_.pad, at_.slot, at_.back) = (f.k, f.pad, f.slot, f.back);
-            (at_.messages, at_.hiddenAt) = (f.messages - messagesAt, f.hiddenAt - messagesAt);
+            at_.messages = f.messages - messagesAt;
             (at_.challenges, at_.product) = (f.challenges - f.leaf, f.product - f.leaf);
-            at_.backAt = Ext.get(f.slots + 128 * f.back, 0) - messagesAt;
-            at_.hiddenPad = f.hiddenPad;
         }
     }
 
-    /// Rounds and products that were summed up.
-    function _skip(Flow memory f, uint256 rounds, uint256 products) private pure {
+    /// Rounds that were summed up, and products of which the weights are known.
+    function _pass(Flow memory f, uint256 rounds, uint256 products, uint256[] memory slots) private pure {
         unchecked {
             f.messages += 32 * rounds;
             f.challenges += 32 * rounds;
-            f.pad += 2 * rounds;
-            for (uint256 i; i < products; ++i) { f.multiply(0, 0, 0); }
+            for (uint256 i; i < products; ++i) {
+                uint256 own = 3 * (f.slot - f.back);
+                f.multiply(slots[own], slots[own + 1], slots[own + 2]);
+            }
         }
     }
 }

@@ -20,3 +20,11 @@ error STEP_MERKLE_L1();
 error STEP_MERKLE_L2();
 error STEP_MERKLE_L3();
 error STEP_FINAL_CHECK();
+
+/// Opened leaves of a level that do not lead to its root.
+/// @param number of the level, from 1
+function refuseLevel(uint256 number) pure {
+    if (number == 1) revert STEP_MERKLE_L1();
+    if (number == 2) revert STEP_MERKLE_L2();
+    revert STEP_MERKLE_L3();
+}

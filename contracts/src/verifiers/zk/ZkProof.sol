@@ -5,11 +5,19 @@ import {Domain} from "./Domain.sol";
 import {Ext} from "./Ext.sol";
 import {FlowMessages} from "./FlowMessages.sol";
 import {Leaves} from "./Leaves.sol";
-import {Level, Plan, ZkPlan} from "./ZkPlan.sol";
+import {Level, Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
 import {Relation} from "./Relation.sol";
 import {ZkRelation} from "./ZkRelation.sol";
-import {STEP_FINAL_CHECK, STEP_PROOF_LENGTH, STEP_STATEMENT} from "./ZkErrors.sol";
+import {
+    STEP_FINAL_CHECK,
+    STEP_MERKLE_D,
+    STEP_MERKLE_J,
+    STEP_MERKLE_W0,
+    STEP_MERKLE_WT,
+    STEP_PROOF_LENGTH,
+    STEP_STATEMENT
+} from "./ZkErrors.sol";
 
 /// The argument itself over a context and three commitments (libs/zk/SPEC.md §7 to §11). All randomness is drawn and
 /// all openings are checked first, in the order of the bytes; then one value is computed for what the flow claims.
@@ -29,6 +37,9 @@ abstract contract ZkProof {
         uint256 beta1;
         uint256 columns; // as `masked`, over the column rounds
         uint256 gAt; // the vector in the clear: a calldata position
+        Leaves.Queries queries; // the first
+        uint256 witnessRoot; // in the separate variant
+        uint256 witness; // hashes of its opened leaves
         Opened[] levels;
     }
 
@@ -60,25 +71,26 @@ abstract contract ZkProof {
         internal view returns (Opening memory o) {
         if (proof.length > PROOF_BYTES_MAX) revert STEP_PROOF_LENGTH();
         Reader memory r = _start(p, proof);
-        bytes32 witnessRoot = _bind(r, p, input, sizes);
+        o.witnessRoot = uint256(_bind(r, p, input, sizes));
         uint256 flowAt = r.cursor;
         (o.challenges, o.eta) = FlowMessages.read(r, p);
         uint256 flowEnd = r.cursor;
         _foldRows(r, p, o);
-        Leaves.Queries memory q;
-        _open(r, p, o, Leaves.Roots(input.known[0].root, input.known[1].root, witnessRoot, input.known[2].root), q);
+        _open(r, p, o, input.known);
         bytes calldata messages;
         assembly ("memory-safe") { messages.offset := flowAt messages.length := sub(flowEnd, flowAt) }
         (uint256 target, uint256 omega) =
             input.relation.reduce(planBytes, sizes, messages, input.known, o.challenges, o.eta, _omegaPoint(p, o));
-        _finish(r, p, o, q, target, omega);
+        _finish(r, p, o, target, omega);
     }
 
     function _start(Plan memory p, bytes calldata proof) private pure returns (Reader memory) {
         unchecked {
             uint256 pos;
             assembly ("memory-safe") { pos := proof.offset }
-            return Transcript.start(1024 + (16 << (p.m - p.k1)), pos, pos + proof.length);
+            Level[] memory levels = ZkPlan.levels(p);
+            uint256 most = 2048 + (1 << p.stepVars) + 32 * p.hidden + (16 << levels[levels.length - 1].columnVars);
+            return Transcript.start(most, pos, pos + proof.length);
         }
     }
 
@@ -156,8 +168,7 @@ abstract contract ZkProof {
     }
 
     /// §9.2 and §9.4 up to the column rounds.
-    function _open(Reader memory r, Plan memory p, Opening memory o, Leaves.Roots memory roots, Leaves.Queries memory q)
-        private pure {
+    function _open(Reader memory r, Plan memory p, Opening memory o, Relation.Commitment[3] memory known) private pure {
         unchecked {
             Level[] memory levels = ZkPlan.levels(p);
             uint256 points = levels.length == 1 ? 1 : p.oodPoints;
@@ -169,8 +180,7 @@ abstract contract ZkProof {
                 _commit(r, own, points);
                 if (i == 0) {
                     r.grind(p.grind0);
-                    (q.indices, q.size) = r.indices(0x10, p.queries0, p.m + p.logBlowup);
-                    Leaves.open(r, p, roots, q, o.rowTable, o.delta);
+                    _openTrees(r, p, o, known);
                     o.beta1 = r.challenge(0x11);
                 } else { _query(r, p, o.levels[i - 1], i); }
                 own.rounds = _rounds(r, 0x12, own.level.rowVars, own.level.grindFold, start);
@@ -208,6 +218,28 @@ abstract contract ZkProof {
         }
     }
 
+    /// The leaves at the first queries, and the roots that they lead to.
+    function _openTrees(Reader memory r, Plan memory p, Opening memory o, Relation.Commitment[3] memory known)
+        private pure {
+        unchecked {
+            Leaves.Queries memory q = o.queries;
+            uint256 depth = p.m + p.logBlowup;
+            (q.indices, q.size) = r.indices(0x10, p.queries0, depth);
+            uint256[4] memory hashes = Leaves.open(r, p, q, o.rowTable, o.delta);
+            if (Leaves.rootOf(r, p, q, hashes[TREE_W0], depth) != uint256(known[0].root)) revert STEP_MERKLE_W0();
+            if (Leaves.rootOf(r, p, q, hashes[TREE_WT], depth) != uint256(known[1].root)) {
+                if (p.joint) revert STEP_MERKLE_J();
+                revert STEP_MERKLE_WT();
+            }
+            o.witness = hashes[TREE_S];
+            if (!p.joint) _openWitness(r, p, o);
+            if (Leaves.rootOf(r, p, q, hashes[TREE_D], depth) != uint256(known[2].root)) revert STEP_MERKLE_D();
+        }
+    }
+
+    /// That the opened leaves of the witness lead to its root, where it has a tree of its own.
+    function _openWitness(Reader memory r, Plan memory p, Opening memory o) internal pure virtual;
+
     /// The rows at the queries to a level, into `own.queries.rows`.
     function _openLevel(Reader memory r, Plan memory p, Opened memory own, uint256 number) internal pure virtual;
 
@@ -226,13 +258,13 @@ abstract contract ZkProof {
 
     /// g~(ρ_col)·Ω_1(ρ_row, ρ_col) against the claim that the rounds left.
     function _finish(
-        Reader memory r, Plan memory p, Opening memory o, Leaves.Queries memory q, uint256 target, uint256 omega
+        Reader memory r, Plan memory p, Opening memory o, uint256 target, uint256 omega
     ) private pure {
         unchecked {
             uint256 clear = _clear(o);
             uint256 claim = Ext.add(Ext.scale(target, Ext.inversePow2(p.vars)), o.masked);
             claim = Ext.add(o.u, Ext.mul(o.delta, Ext.scale(claim, Ext.pow2(p.m))));
-            (uint256 added, uint256 weights) = _queries(p, o, q);
+            (uint256 added, uint256 weights) = _queries(p, o, o.queries);
             claim = Ext.add(claim, added);
             weights = Ext.add(weights, _fixedWeights(p, o, omega));
             claim = Ext.add(Ext.scale(claim, Ext.inversePow2(p.m + 1)), o.levels[0].rounds);
@@ -278,7 +310,8 @@ abstract contract ZkProof {
         unchecked {
             uint256 power = beta;
             for (uint256 k; k < own.points; ++k) {
-                weights = Ext.add(weights, Ext.mul(power, Ext.powerWeight(Ext.get(own.outside, k), own.start, vars)));
+                (uint256 weight,) = Ext.powerWeight(Ext.get(own.outside, k), own.start, vars);
+                weights = Ext.add(weights, Ext.mul(power, weight));
                 claim = Ext.add(claim, Ext.mul(power, Ext.get(own.values, k)));
                 power = Ext.mul(power, beta);
             }

@@ -8,13 +8,13 @@ import {Leaves} from "./Leaves.sol";
 import {Reader} from "./Transcript.sol";
 import {Level, Plan} from "./ZkPlan.sol";
 import {ZkProofHead} from "./ZkProofHead.sol";
-import {STEP_MERKLE_L1, STEP_MERKLE_L2, STEP_MERKLE_L3, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
+import {STEP_MERKLE_S, STEP_PROOF_LENGTH, refuseLevel} from "./ZkErrors.sol";
 
-/// Proofs that do not fit one transaction, verified in two: `begin` checks all but the opened leaves of the levels and
-/// keeps one word for what these must give, `finish` checks them. From then on the statement is a fact that anybody may
+/// Proofs that do not fit one transaction, verified in two: `begin` checks all but the opened leaves of the levels and the
+/// paths of a witness with a tree of its own, and keeps one word for what these must give, `finish` checks them. From then on the statement is a fact that anybody may
 /// refer to, as those of ProofFacts. contracts/SPEC.md §11.
 contract ZkSplitVerifier is IStepVerifier {
-    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split"));
+    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split/2"));
     /// Between the two parts.
     uint256 public constant WINDOW = 1 days;
 
@@ -40,7 +40,7 @@ contract ZkSplitVerifier is IStepVerifier {
     }
 
     /// @param rest     what the first part left open, as ZkProofHead puts it together
-    /// @param openings leaves and siblings of the levels, in the order of the proof
+    /// @param openings siblings of the witness, leaves and siblings of the levels, in the order of the proof
     function finish(bytes32 statementDigest, bytes calldata rest, bytes calldata openings) external {
         bytes32 place = _place(statementDigest, keccak256(rest));
         uint256 until = _until[place];
@@ -81,12 +81,22 @@ contract ZkSplitVerifier is IStepVerifier {
                 mstore(add(r, 96), add(openings.offset, openings.length))
             }
             Plan memory p;
-            for (uint256 number = 1; at_ < end; ++number) at_ = _openLevel(r, p, at_, number);
+            for (uint256 number; at_ < end;) {
+                bool isLevel;
+                (isLevel, at_) = _openTree(r, p, at_, number + 1);
+                if (isLevel) ++number;
+            }
             if (r.cursor != r.end) revert STEP_PROOF_LENGTH();
         }
     }
 
-    function _openLevel(Reader memory r, Plan memory p, uint256 at_, uint256 number) private pure returns (uint256) {
+    /// A level, or the witness: without rows, since its leaves are hashed already.
+    /// @param number of the level
+    function _openTree(Reader memory r, Plan memory p, uint256 at_, uint256 number)
+        private
+        pure
+        returns (bool isLevel, uint256 next)
+    {
         unchecked {
             uint256 root = _word(at_);
             uint256 sizes = _word(at_ + 32);
@@ -102,16 +112,17 @@ contract ZkSplitVerifier is IStepVerifier {
             at_ += 32 * level.rowVars;
             q.indices = _copy(at_, q.size);
             at_ += 32 * q.size;
-            r.buffer = rowTable;
-            if (Leaves.openLevel(r, p, level, q, rowTable) != root) {
-                if (number == 1) revert STEP_MERKLE_L1();
-                if (number == 2) revert STEP_MERKLE_L2();
-                revert STEP_MERKLE_L3();
+            next = at_ + 32 * q.size;
+            isLevel = level.rows != 0;
+            if (!isLevel) {
+                if (Leaves.rootOf(r, p, q, _copy(at_, q.size), level.columnVars) != root) revert STEP_MERKLE_S();
+                return (isLevel, next);
             }
+            r.buffer = rowTable;
+            if (Leaves.openLevel(r, p, level, q, rowTable) != root) refuseLevel(number);
             for (uint256 k; k < q.size; ++k) {
                 if (!_isSame(Ext.get(q.rows, k), _word(at_ + 32 * k))) revert SPLIT_VALUE(number, k);
             }
-            return at_ + 32 * q.size;
         }
     }
 

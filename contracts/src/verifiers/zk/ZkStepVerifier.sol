@@ -9,7 +9,7 @@ import {ZkFloor} from "./ZkFloor.sol";
 import {Level, Plan} from "./ZkPlan.sol";
 import {ZkRelation} from "./ZkRelation.sol";
 import {ZkStep} from "./ZkStep.sol";
-import {STEP_MERKLE_L1, STEP_MERKLE_L2, STEP_MERKLE_L3} from "./ZkErrors.sol";
+import {STEP_MERKLE_S, refuseLevel} from "./ZkErrors.sol";
 
 /// Verifies a proof whole, in one call.
 contract ZkStepVerifier is ZkStep, IStepVerifier {
@@ -29,10 +29,11 @@ contract ZkStepVerifier is ZkStep, IStepVerifier {
     function _openLevel(Reader memory r, Plan memory p, Opened memory own, uint256 number) internal pure override {
         Level memory level = own.level;
         uint256 root = Leaves.openLevel(r, p, level, own.queries, Ext.eqTable(own.start, level.rowVars));
-        if (root != uint256(own.root)) {
-            if (number == 1) revert STEP_MERKLE_L1();
-            if (number == 2) revert STEP_MERKLE_L2();
-            revert STEP_MERKLE_L3();
-        }
+        if (root != uint256(own.root)) refuseLevel(number);
+    }
+
+    function _openWitness(Reader memory r, Plan memory p, Opening memory o) internal pure override {
+        uint256 root = Leaves.rootOf(r, p, o.queries, o.witness, p.m + p.logBlowup);
+        if (root != o.witnessRoot) revert STEP_MERKLE_S();
     }
 }

@@ -21,40 +21,52 @@ contract ZkUnitMatmuls is Matmuls {
         uint256 pad;
         uint256 slot;
         uint256 back; // first slot of the backward claims
-        uint256 backAt; // its messages, of all
         uint256 messages;
-        uint256 hiddenAt; // messages of F2, and their first pad
-        uint256 hiddenPad;
         uint256 challenges; // behind the first of ρ of F1
         uint256 product; // the point of F3, as well
     }
 
+    /// What they add to the flow.
+    struct Sums {
+        uint256 constant_;
+        uint256 omega;
+        uint256[] pads; // weights, from the next one on
+        uint256[] hidden; // weights of the messages of F2
+        uint256[] slots; // weights of x, y, xy, from the first of the backward claims on
+    }
+
     /// @param given arguments of `ZkRelation.reduce`, as they are encoded
-    /// @return target part of what ⟨Ω, w⟩ must be
-    /// @return omega  part of Ω at the point
-    function reduce(Place memory at_, bytes calldata given) external pure returns (uint256 target, uint256 omega) {
+    function reduce(Place memory at_, bytes calldata given) external pure returns (Sums memory sums) {
         unchecked {
             bytes calldata plan = _bytes(given, 0);
             Plan memory p = ZkPlan.read(plan);
             ZkPlan.readUnit(p);
             Flow memory f;
             f.sizesAt = _at(_bytes(given, 1));
-            uint256 messagesAt = _at(_bytes(given, 2));
-            (f.messages, f.hiddenAt) = (messagesAt + at_.messages, messagesAt + at_.hiddenAt);
+            f.messages = _at(_bytes(given, 2)) + at_.messages;
             f.leaf = _list(given, CHALLENGES) + 32 * FlowMessages.leafPlace(p);
             (f.challenges, f.product) = (f.leaf + at_.challenges, f.leaf + at_.product);
-            (f.k, f.pad, f.slot, f.back, f.hiddenPad) = (at_.k, at_.pad, at_.slot, at_.back, at_.hiddenPad);
+            (f.k, f.pad, f.slot, f.back) = (at_.k, at_.pad, at_.slot, at_.back);
             f.point = _list(given, POINT);
             f.rowTable = Ext.eqTable(f.point, p.vars - p.m);
             f.etas = Relation.powers(p, uint256(bytes32(given[32 * ETA:])), 2 * p.layers);
             f.hidden = Ext.allocate(p.hidden);
             Relation.prepare(f, p);
-            // Slots of before have no weight here, but for the backward claims.
-            for (uint256 i; i < f.slot; ++i) {
-                Ext.put(f.slots + 128 * i, 0, messagesAt + at_.backAt + 32 * (i < f.back ? 0 : i - f.back));
-            }
             _matmuls(f, p);
-            return Relation.close(f, p);
+            (sums.constant_, sums.omega) = (f.constant_, f.omega);
+            sums.pads = _words(f.pads + 32 * at_.pad, f.pad - at_.pad);
+            sums.hidden = _words(f.hidden, p.hidden);
+            sums.slots = new uint256[](3 * (f.slot - f.back));
+            for (uint256 i; i < sums.slots.length; ++i) {
+                sums.slots[i] = Ext.get(f.slots + 128 * (f.back + i / 3), 1 + i % 3);
+            }
+        }
+    }
+
+    function _words(uint256 from, uint256 count) private pure returns (uint256[] memory list) {
+        list = new uint256[](count);
+        assembly ("memory-safe") {
+            mcopy(add(list, 32), from, shl(5, count))
         }
     }
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Rejection, toHex } from '#attestation/base';
 import { datasetManifestJson, shardAssociatedData, type DatasetManifest } from '#attestation/records';
-import { explainPlan } from '#libs/proof';
+import { explainPlan, proverMemoryMiB } from '#libs/proof';
 import { classCount, featureCount, manifestDigest, orderSize, parseManifest, type Manifest } from '#libs/step';
 import { checkRoom, commitmentFormat } from '#libs/zk/commit';
 import { readJson, writeWhole } from '../files.js';
@@ -57,7 +57,9 @@ async function sealRecords(
 ): Promise<DatasetManifest> {
   const superblock = m.batch * m.superblock;
   const used = orderSize(m, Math.min(source.count, recordsMax)).superblocks * superblock;
-  const provingProfile = provable === true ? explainPlan(m, proofProfile, 'separate', true).plan.profile.name : null;
+  const needs = { records: used, memoryBytes: proverMemoryMiB * 2 ** 20 };
+  const { profile } = provable === true ? explainPlan(m, proofProfile, 'separate', true, needs).plan : {};
+  const provingProfile = profile?.name ?? null;
   if (provingProfile !== null) checkRoom(commitmentFormat(m, provingProfile).shape, used);
   const options = { provingProfile, groth16: groth16 === true };
   const journal = openJournal(out, key, JSON.stringify([toHex(manifestDigest(m)), options, used, source.fingerprint]));

@@ -79,10 +79,12 @@ function checkPaths(
   const reached = rootOf(byIndex, depth, digestBytes, (level, index) =>
     source.sibling(tree, level, index, digestBytes),
   );
-  if (equalBytes(reached, root)) return;
-  throw new Rejection(code, {
-    expected: 'leaves and siblings that lead to the committed root',
-    got: 'another root',
-    rule: 'libs/zk/SPEC.md §11',
-  });
+  if (!equalBytes(reached, root)) {
+    throw new Rejection(code, {
+      expected: 'leaves and siblings that lead to the committed root',
+      got: 'another root',
+      rule: 'libs/zk/SPEC.md §11',
+    });
+  }
+  source.climbed?.({ tree, root, depth, indices, leaves });
 }

@@ -17,6 +17,7 @@ describe.each<[string, Variant, Partial<Profile>]>([
   ['small', 'separate', {}],
   ['chain1', 'joint', { queries0: 20, grindFold: 3 }],
   ['chain64', 'joint', { m: 13, k1: 3, grind0: 12, grind1: 12, deeper: [{ ...levelOf64, grind: 10 }] }],
+  ['unit64', 'separate', { m: 13, k1: 3, grind0: 12, grind1: 12, deeper: [levelOf64], unitSteps: 16 }],
   ['chain1', 'joint', { oodPoints: 2, deeper: [levelOf64, { ...levelOf64, k: 1, logBlowup: 11 }] }],
 ])('soundness of %s, %s, by what a verifier draws', (name, variant, change) => {
   const profile = { ...profileNamed(name), ...change };

@@ -13,6 +13,8 @@ it.each<[string, Variant]>([
   ['chain64', 'separate'],
   ['sum100', 'joint'],
   ['steps128', 'separate'],
+  ['unit64', 'separate'],
+  ['unit1024', 'joint'],
 ])(
   'soundness of %s, %s, is that by what a verifier draws',
   (name, variant) => {

@@ -24,10 +24,22 @@ export interface ProofSource {
   oodValues(tree: TreeName, count: number): readonly Ext[];
   /** A Merkle root sent in the proof. */
   root(tree: TreeName): Uint8Array;
-  /** Told of each level that was opened, by who reads a proof for more than its verdict. */
+  /** Told of each tree of a commitment whose opened leaves led to its root, by who reads a proof for more than its verdict. */
+  climbed?(tree: ClimbedTree): void;
+  /** Told of each level that was opened, likewise. */
   queried?(level: QueriedLevel): void;
   /** @throws Rejection STEP_PROOF_LENGTH when something is left */
   finish(): void;
+}
+
+/** Opened leaves of a commitment, and the tree whose root they led to. */
+export interface ClimbedTree {
+  readonly tree: TreeName;
+  readonly root: Uint8Array;
+  readonly depth: number;
+  readonly indices: readonly number[];
+  /** Hash of the leaf at each index, 32 bytes each. */
+  readonly leaves: readonly Uint8Array[];
 }
 
 /** Queries to a level of the opening and what its leaves gave (libs/zk/SPEC.md §9). */

@@ -6,16 +6,22 @@ import type { TreeName } from '../commit/hash.js';
 import type { Profile } from '../commit/params.js';
 import type { Plan } from '../relation/plan.js';
 import { Transcript } from '../transcript/transcript.js';
-import { ProofBytes, type QueriedLevel } from './source.js';
+import { ProofBytes, type ClimbedTree, type QueriedLevel } from './source.js';
 import type { StepProofStatement } from './statement.js';
 import { runVerifier } from './verify.js';
 
 export interface SplitProof {
-  /** The proof with the row that each opened leaf of a level gives in the place of leaves and siblings. */
+  /**
+   * The proof with the row that each opened leaf of a level gives in the place of leaves and siblings, and without the siblings
+   * of a witness that has a tree of its own.
+   */
   readonly head: Uint8Array;
-  /** What the first part leaves open: per level its root, its sizes, ρ_row, places and rows, in words of 32 bytes. */
+  /**
+   * What the first part leaves open, in words of 32 bytes: of the witness root, sizes, places and hashes of its leaves, of each
+   * level root, sizes, ρ_row, places and rows.
+   */
   readonly rest: Uint8Array;
-  /** Leaves and siblings of the levels. */
+  /** Those siblings, then leaves and siblings of the levels. */
   readonly openings: Uint8Array;
 }
 
@@ -35,7 +41,7 @@ class CutProof extends ProofBytes {
   readonly #head: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
   readonly #openings: Uint8Array[] = [];
-  /** Where the part begins that is not yet in the head. */
+  /** Where the part begins that is not yet in the head, and where within it what the second part shows. */
   #from = 0;
   #opened: number | undefined;
 
@@ -51,14 +57,35 @@ class CutProof extends ProofBytes {
     return super.symbols(tree, leaf, count);
   }
 
+  override sibling(tree: TreeName, level: number, index: number, digestBytes: number): Uint8Array {
+    if (tree === 'S') this.#opened ??= this.offset;
+    return super.sibling(tree, level, index, digestBytes);
+  }
+
+  climbed({ tree, root, depth, indices, leaves }: ClimbedTree): void {
+    if (tree !== 'S') return;
+    this.#cut();
+    this.#open(root, [depth, 0, 0, indices.length]);
+    this.#rest.push(...indices.map((index) => uintBe(index, 32)), ...leaves);
+  }
+
   queried({ level, root, indices, point, rows }: QueriedLevel): void {
-    const opened = this.#opened!;
-    this.#head.push(this.bytes.subarray(this.#from, opened), ...rows.map(extBytes));
+    this.#cut();
+    this.#head.push(...rows.map(extBytes));
+    this.#open(root, [level.columnVars + level.logBlowup, level.rowVars, level.rows, indices.length]);
+    this.#rest.push(...point.map(wordOf), ...indices.map((index) => uintBe(index, 32)), ...rows.map(wordOf));
+  }
+
+  /** Up to what is opened belongs to the head, from there on to the second part. */
+  #cut(): void {
+    const opened = this.#opened ?? this.offset;
+    this.#head.push(this.bytes.subarray(this.#from, opened));
     this.#openings.push(this.bytes.subarray(opened, this.offset));
     [this.#from, this.#opened] = [this.offset, undefined];
-    const sizes = [this.digestBytes, level.columnVars + level.logBlowup, level.rowVars, level.rows, indices.length];
-    this.#rest.push(root, uintBe(0, 12), ...sizes.map((size) => uintBe(size, 4)));
-    this.#rest.push(...point.map(wordOf), ...indices.map((index) => uintBe(index, 32)), ...rows.map(wordOf));
+  }
+
+  #open(root: Uint8Array, sizes: readonly number[]): void {
+    this.#rest.push(root, uintBe(0, 12), ...[this.digestBytes, ...sizes].map((size) => uintBe(size, 4)));
   }
 
   parts(): SplitProof {

@@ -1,0 +1,48 @@
+/** When one proof of several segments costs a job less than a proof of each (libs/zk/SPEC.md §20). */
+import { Rejection } from '#attestation/base';
+import type { Manifest } from '#libs/step';
+import { derivePlan, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
+import { proofCost } from './proof-cost.js';
+
+/** Profiles whose proofs cover several segments, the shortest first. */
+export const unitProfiles = ['unit64', 'unit1024'] as const;
+
+/** What a unit needs beside a manifest. */
+export interface UnitNeeds {
+  /** Records of the data set, all of which one commitment holds. */
+  readonly records: number;
+  /** Most linear memory of a prover. */
+  readonly memoryBytes: number;
+}
+
+/** The plan of a unit, or undefined where the net, the data set, a prover or a transaction has no room for it. */
+export function unitPlan(manifest: Manifest, name: string, variant: Variant, needs: UnitNeeds): Plan | undefined {
+  const { unitSteps = 1 } = profileNamed(name);
+  if (manifest.superblock >= unitSteps || needs.records > unitSteps * manifest.batch) return undefined;
+  try {
+    const plan = derivePlan(manifest, profileNamed(name), variant);
+    const { gas, memoryBytes } = proofCost(plan);
+    return gas === undefined || memoryBytes > needs.memoryBytes ? undefined : plan;
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'STEP_PLAN') return undefined;
+    throw error;
+  }
+}
+
+/** The first unit whose proofs of a whole job cost less gas than those of its segments, and take no more of a core. */
+export function cheaperUnit(manifest: Manifest, ofSegment: Plan, needs: UnitNeeds): Plan | undefined {
+  const segments = jobCost(manifest, ofSegment);
+  return unitProfiles
+    .map((name) => unitPlan(manifest, name, ofSegment.variant, needs))
+    .find((plan) => {
+      if (plan === undefined) return false;
+      const { gas, cpuSeconds } = jobCost(manifest, plan);
+      return gas < segments.gas && cpuSeconds <= segments.cpuSeconds;
+    });
+}
+
+function jobCost({ steps }: Manifest, plan: Plan): { readonly gas: number; readonly cpuSeconds: number } {
+  const { gas = Infinity, cpuSeconds } = proofCost(plan);
+  const proofs = Math.ceil(steps / plan.shape.steps);
+  return { gas: proofs * gas, cpuSeconds: proofs * cpuSeconds };
+}
