@@ -38,16 +38,16 @@ const memory = {
   rowsTogether: 4,
 };
 /** Of the transaction that carries a proof alone, calldata at today's price. */
-const gas = { fixed: 968_000, perByte: 39.4, perSymbol: 116, perLevel: 602_000 };
+const gas = { fixed: 798_000, perByte: 39.4, perSymbol: 116, perLevel: 452_000, ofUnit: 800_000 };
 /** Of a table with a word a step, which each sum over steps of other sizes needs: 5 a layer but one. */
 const gasPerTabledStep = 1_400;
 /** A transaction has 16.78 M. */
 const transactionGasMax = 16_000_000;
 
-/** @param isUneven whether it is of a segment whose steps have several sizes (`unevenSegments`) */
-export function proofCost(plan: Plan, isUneven = false): ProofCost {
+/** @param uneven segments of it whose steps have several sizes (`unevenSegments`) */
+export function proofCost(plan: Plan, uneven = 0): ProofCost {
   const proofBytes = expectedProofBytes(plan);
-  const gasOfAll = gasOf(plan, proofBytes) + (isUneven ? gasOfTables(plan) : 0);
+  const gasOfAll = gasOf(plan, proofBytes) + uneven * gasOfTables(plan);
   const isOnChain =
     expectedPartBytes(plan) <= transactionProofBytesMax && isOnChainProfile(plan) && gasOfAll <= transactionGasMax;
   return {
@@ -115,10 +115,12 @@ function memoryOf(plan: Plan): number {
 function gasOf(plan: Plan, proofBytes: number): number {
   const rows = treesOf(plan).reduce((sum, tree) => sum + tree.rows, 0);
   const levels = plan.profile.deeper?.length ?? 0;
-  const { fixed, perByte, perSymbol, perLevel } = gas;
-  return Math.round(fixed + perByte * proofBytes + perSymbol * plan.profile.queries0 * rows + perLevel * levels);
+  const { fixed, perByte, perSymbol, perLevel, ofUnit } = gas;
+  const constant = fixed + perLevel * levels + (plan.shape.segmentVars > 0 ? ofUnit : 0);
+  return Math.round(constant + perByte * proofBytes + perSymbol * plan.profile.queries0 * rows);
 }
 
+/** Of one segment. */
 function gasOfTables({ shape }: Plan): number {
-  return gasPerTabledStep * 2 ** shape.stepVars * (5 * shape.layers.length - 1);
+  return gasPerTabledStep * 2 ** (shape.stepVars - shape.segmentVars) * (5 * shape.layers.length - 1);
 }
