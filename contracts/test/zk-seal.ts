@@ -10,7 +10,7 @@ import { domain, fill, sealTerms } from './seal-terms.js';
 
 export const selector = id('veritrain/zk/fxt-zk/1').slice(0, 10);
 /** Of proofs in two parts: ZkSplitVerifier. */
-export const splitSelector = id('veritrain/zk/fxt-zk/1/split/2').slice(0, 10);
+export const splitSelector = id('veritrain/zk/fxt-zk/1/split').slice(0, 10);
 const coder = AbiCoder.defaultAbiCoder();
 
 const commitment = 'tuple(bytes32 root,bytes32 ood)';

@@ -11,7 +11,7 @@ import {ZkStep} from "./ZkStep.sol";
 /// The first part of a proof that is verified in two: everything but leaves and paths of the levels, in whose place stand the
 /// rows that they must give, and the paths of a witness with a tree of its own. No step verifier: what it accepts is half a proof (contracts/SPEC.md §11).
 contract ZkProofHead is ZkStep {
-    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split/2"));
+    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split"));
 
     constructor(ZkRelation[4] memory relations) ZkStep(relations) {}
 

@@ -14,7 +14,7 @@ import {STEP_MERKLE_S, STEP_PROOF_LENGTH, refuseLevel} from "./ZkErrors.sol";
 /// paths of a witness with a tree of its own, and keeps one word for what these must give, `finish` checks them. From then on the statement is a fact that anybody may
 /// refer to, as those of ProofFacts. contracts/SPEC.md §11.
 contract ZkSplitVerifier is IStepVerifier {
-    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split/2"));
+    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1/split"));
     /// Between the two parts.
     uint256 public constant WINDOW = 1 days;
 
