@@ -16,7 +16,7 @@ const unit = (steps: number, limits: Partial<UnitLimits> = {}, parameters: Parti
     ...{ memoryBytes: 4096 * MiB, records: 60_000, variant: 'separate' },
     ...limits,
   });
-  expect(found.manifest.superblock).toBe(found.profile === 'unit1024' ? 256 : found.steps);
+  expect(found.manifest.superblock).toBe(found.profile === 'unit1024' ? 64 : found.steps);
   return [found.steps, found.profile, found.proofs];
 };
 

@@ -68,7 +68,7 @@ export interface UnitLimits extends UnitNeeds {
 }
 
 interface LargestUnit extends ProofUnit {
-  /** The same with this unit, or the longest segment that it has room for, as its superblock. */
+  /** The same with this unit, or a segment of it, as its superblock. */
   readonly manifest: Manifest;
 }
 
@@ -97,13 +97,15 @@ export function largestUnit(manifest: Manifest, limits: UnitLimits): LargestUnit
   });
 }
 
-/** Of several segments each, as long as the net has no wrap in. */
+/** Of several segments each, whose length costs the least gas: a segment that the job ends in costs tables of all its steps. */
 function unitsOf(manifest: Manifest, lengths: readonly number[], limits: UnitLimits): LargestUnit[] {
   return unitProfiles.flatMap((profile) => {
-    const segments = lengths.toReversed().map((superblock) => ({ ...manifest, superblock }));
-    const longest = segments.find((own) => unitPlan(own, profile, limits.variant, limits) !== undefined);
-    if (longest === undefined) return [];
-    return [{ ...proofUnitOf(longest, { profile, variant: limits.variant }), manifest: longest }];
+    const units = lengths.toReversed().flatMap((superblock) => {
+      const own = { ...manifest, superblock };
+      if (unitPlan(own, profile, limits.variant, limits) === undefined) return [];
+      return [{ ...proofUnitOf(own, { profile, variant: limits.variant }), manifest: own }];
+    });
+    return units.toSorted((a, b) => (a.gas ?? Infinity) - (b.gas ?? Infinity)).slice(0, 1);
   });
 }
 
