@@ -52,7 +52,7 @@ it('takes a unit of several segments where a data set is committed for a job tha
     return explainPlan(mnist(64, { steps }), 'auto', 'separate', true, needs).plan.profile.name;
   };
   expect(of(9370)).toBe('unit1024');
-  // Two proofs under steps128 for one of as many seconds as nine.
+  // One unit would prove 896 null steps.
   expect(of(128)).toBe('steps128');
   expect(of(9370, 65_537)).toBe('steps128');
   expect(of(9370, 60_000, 2048)).toBe('steps128');
