@@ -94,7 +94,7 @@ error FACT_MISSING(bytes32 statementDigest);
 error FACT_CHUNK(address chunk, uint256 bytes_);
 error SPLIT_NONE(bytes32 statementDigest);
 error SPLIT_LATE(uint256 until);
-error SPLIT_VALUE(uint256 level, uint256 query);
+error SPLIT_REST();
 
 error ROUTER_UNKNOWN(bytes4 selector);
 error ROUTER_TOMBSTONED(bytes4 selector);

@@ -24,7 +24,7 @@ export const codeOf = new Map([
   [id('FACT_MISSING(bytes32)').slice(0, 10), 'FACT_MISSING'],
   [id('SPLIT_NONE(bytes32)').slice(0, 10), 'SPLIT_NONE'],
   [id('SPLIT_LATE(uint256)').slice(0, 10), 'SPLIT_LATE'],
-  [id('SPLIT_VALUE(uint256,uint256)').slice(0, 10), 'SPLIT_VALUE'],
+  [id('SPLIT_REST()').slice(0, 10), 'SPLIT_REST'],
 ]);
 
 export const artefact = (name: string): { abi: []; bytecode: string } =>

@@ -24,16 +24,15 @@ export function placesOf({ plan, statement, fields, parts }: SplitSegment): { he
   return { head, openings };
 }
 
-/** Of each level the number of rows, and where they begin. */
-export function levelsIn(rest: Uint8Array): { count: number; rowsAt: number }[] {
+/** Of each level how many leaves are opened. */
+export function levelsIn(rest: Uint8Array): { count: number }[] {
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
-  const levels: { count: number; rowsAt: number }[] = [];
+  const levels: { count: number }[] = [];
   for (let at = 0; at < rest.length;) {
-    const [rowVars, rows, count] = [52, 56, 60].map((from) => view.getUint32(at + from)) as [number, number, number];
-    const rowsAt = at + 64 + 32 * (rowVars + count);
+    const [rowVars, rows, count] = [40, 44, 48].map((from) => view.getUint32(at + from)) as [number, number, number];
     // The witness has no rows.
-    if (rows > 0) levels.push({ count, rowsAt });
-    at = rowsAt + 32 * count;
+    if (rows > 0) levels.push({ count });
+    at += 52 + 16 * rowVars + (rows > 0 ? 4 : 36) * count;
   }
   return levels;
 }

@@ -219,7 +219,7 @@ describe('one byte changed', () => {
           expect(await finish(first, { openings } as {}), `byte ${place}`).toBe(expected);
           expect(expected).not.toBe('accepted');
           const rest = flipped(parts.rest, random(k, parts.rest.length), k % 8);
-          expect(await finish(first, { rest } as {})).toBe('SPLIT_NONE');
+          expect(await finish(first, { rest } as {})).toMatch(/^(SPLIT_(NONE|REST)|STEP_\w+)$/);
         }
         for (const openings of [parts.openings.subarray(0, -1), new Uint8Array([...parts.openings, 0])])
           expect(await finish(first, { openings } as {})).toMatch(/^STEP_/);
@@ -241,29 +241,38 @@ function drawnAt(wanted: Site, { plan, statement, fields }: SplitSegment): Ext[]
   return drawn;
 }
 
+/** Where the rows of each level begin in the first part. */
+function rowsIn(segment: SplitSegment): number[] {
+  const places = placesOf(segment).head;
+  return places.flatMap((place, k) => (place < 0 && places[k - 1]! >= 0 ? [k] : []));
+}
+
 /**
  * Two rows of a level, one behind the other, that are not those of its leaves, and that the first part cannot tell from
  * them.
  */
-function liedRows(segment: SplitSegment, level = 0, isLast = false): { head: Uint8Array; rest: Uint8Array } {
+function liedRows(segment: SplitSegment, level = 0, isLast = false): Uint8Array {
   const { parts } = segment;
   const betas = drawnAt('betaLevel', segment);
-  const [head, rest] = [Uint8Array.from(parts.head), Uint8Array.from(parts.rest)];
-  const places = placesOf(segment).head;
-  const at = places.flatMap((place, k) => (place < 0 && places[k - 1]! >= 0 ? [k] : []))[level]!;
-  const { count, rowsAt } = levelsIn(rest)[level]!;
-  const from = isLast ? count - 2 : 0;
+  const head = Uint8Array.from(parts.head);
+  const at = rowsIn(segment)[level]!;
+  const from = isLast ? levelsIn(parts.rest)[level]!.count - 2 : 0;
   // The next row weighs β times as much.
   const changes = [betas[level]!, F.neg(F.ONE)];
   changes.forEach((change, i) => {
     const k = from + i;
     const row = F.add(extAt(new DataView(head.buffer), at + 16 * k), change);
-    const bytes = extBytes(row);
-    head.set(bytes, at + 16 * k);
-    rest.set(bytes.subarray(8), rowsAt + 32 * k + 8);
-    rest.set(bytes.subarray(0, 8), rowsAt + 32 * k + 24);
+    head.set(extBytes(row), at + 16 * k);
   });
-  return { head, rest };
+  return head;
+}
+
+/** The rows of each level as a contract holds them: c1, then c0, 16 bytes each. */
+function rowWords(segment: SplitSegment, head: Uint8Array): bigint[][] {
+  const view = new DataView(head.buffer);
+  const word = (at: number): bigint => (view.getBigUint64(at + 8) << 128n) | view.getBigUint64(at);
+  const counts = levelsIn(segment.parts.rest).map(({ count }) => count);
+  return rowsIn(segment).map((at, i) => Array.from({ length: counts[i]! }, (_, k) => word(at + 16 * k)));
 }
 
 /** Leaves of the witness at the first two queries that were never committed, and that the first part takes: H is another. */
@@ -274,14 +283,14 @@ function liedLeaves(segment: SplitSegment): { head: Uint8Array; rest: Uint8Array
   const [view, places] = [new DataView(head.buffer), placesOf(segment).head];
   const symbols = partsOf(plan, statement, fields.proof).filter(({ kind, tree }) => kind === 'symbol' && tree === 'S');
   const own = plan.trees.S.globalRows.length + 6;
-  const indices = new DataView(rest.buffer).getUint32(60);
+  const indices = new DataView(rest.buffer).getUint32(48);
   // In the claim what the second query gives weighs β² times as much as the first.
   [F.mul(beta!, beta!), F.neg(F.ONE)].forEach((change, k) => {
     const at = places.indexOf(symbols[k * own]!.offset);
     const ofH = at + 8 * (own - 6);
     head.set(extBytes(F.add(extAt(view, ofH), change)), ofH);
     const [hash] = hashLeaves(LEAF_HEADER.S, [head.subarray(at, at + 8 * own)]);
-    rest.set(hash!, 64 + 32 * (indices + k));
+    rest.set(hash!, 52 + 4 * indices + 32 * k);
   });
   return { head, rest };
 }
@@ -295,23 +304,53 @@ it('leaves of a witness that are not those of its tree pass the first part and n
     expect(await isFact(first)).toBe('FACT_MISSING');
   }));
 
+describe('what the first part left open', () => {
+  const sizes = ['bytes of a digest', 'depth', 'row variables', 'rows', 'queries'] as const;
+  const changed = (at: number, by: number): Uint8Array => {
+    const rest = Uint8Array.from(first.parts.rest);
+    const view = new DataView(rest.buffer);
+    view.setUint32(at, view.getUint32(at) + by);
+    return rest;
+  };
+
+  it.each(sizes.flatMap((name, k) => [-1, 1, 7, 1 << 20].map((by) => [name, by, 32 + 4 * k] as const)))(
+    'is refused with other %s: %i more',
+    (_name, by, at) =>
+      apart(async () => {
+        await begin(first);
+        expect(await finish(first, { rest: changed(at, by) } as {})).not.toBe('accepted');
+        expect(await finish(first, { of: 'loose', rest: changed(at, by) } as {})).not.toBe('accepted');
+      }),
+  );
+
+  it('says nothing that writes over what is hashed', async () => {
+    // A digest of more bytes than a word, lists that go on behind the end, a tree deeper than any.
+    const larger = [changed(32, 1), changed(32, 4096), changed(48, 1 << 20), changed(40, 1 << 20), changed(36, 64)];
+    for (const rest of larger) expect(await finish(first, { rest } as {})).toBe('SPLIT_REST');
+    for (const length of [1, 51, 52, first.parts.rest.length - 1])
+      expect(await finish(first, { rest: first.parts.rest.subarray(0, length) } as {})).toBe('SPLIT_REST');
+  });
+});
+
 describe('rows that are not those of the leaves', () => {
   it.each([1, 2, 3].flatMap((number) => [[number, 'first'] as const, [number, 'last'] as const]))(
     'pass the first part, since β is known, and not the second: level %i, %s rows',
     (number, which) =>
       apart(async () => {
-        const { head, rest } = liedRows(first, number - 1, which === 'last');
+        const head = liedRows(first, number - 1, which === 'last');
         expect(await begin(first, { head })).toBe('accepted');
-        expect(await finish(first, { rest } as {})).toBe('SPLIT_VALUE');
+        expect(await finish(first)).toBe('SPLIT_NONE');
         expect(await isFact(first)).toBe('FACT_MISSING');
       }),
   );
 
   it('tell a planted verifier that does not compare them', () =>
     apart(async () => {
-      const { head, rest } = liedRows(first);
+      const head = liedRows(first);
       await begin(first, { of: 'blind', head });
-      expect(await finish(first, { of: 'blind', rest } as {})).toBe('accepted');
+      for (const [level, rows] of rowWords(first, head).entries())
+        await onChain.send('blind', 'tell', [level + 1, rows]);
+      expect(await finish(first, { of: 'blind' })).toBe('accepted');
     }));
 
   it('and orders, senders and statements tell a planted one that binds none of them', async () => {

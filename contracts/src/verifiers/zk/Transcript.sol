@@ -199,13 +199,17 @@ library Transcript {
                 if (i % 8 == 0) digest = draw(r, tag);
                 uint256 drawn = (digest >> (224 - 32 * (i % 8))) & ((1 << bits) - 1);
                 assembly ("memory-safe") {
-                    let end := add(list, shl(5, size))
-                    let place := end
-                    for {} gt(place, list) { place := sub(place, 32) } {
-                        if iszero(gt(mload(sub(place, 32)), drawn)) { break }
+                    let place := 0
+                    for { let end := size } lt(place, end) {} {
+                        let middle := shr(1, add(place, end))
+                        switch lt(mload(add(list, shl(5, middle))), drawn)
+                        case 0 { end := middle }
+                        default { place := add(middle, 1) }
                     }
-                    if or(eq(place, list), iszero(eq(mload(sub(place, 32)), drawn))) {
-                        mcopy(add(place, 32), place, sub(end, place))
+                    let behind := shl(5, sub(size, place))
+                    place := add(list, shl(5, place))
+                    if iszero(and(gt(behind, 0), eq(mload(place), drawn))) {
+                        mcopy(add(place, 32), place, behind)
                         mstore(place, drawn)
                         size := add(size, 1)
                     }

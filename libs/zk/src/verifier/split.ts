@@ -1,7 +1,6 @@
 /** A proof in the two parts in which a contract verifies it (contracts/SPEC.md §11). */
 import { concatBytes, uintBe } from '#attestation/base';
 import { extBytes } from '../commit/field/bytes.js';
-import type { Ext } from '../commit/field/extension.js';
 import type { TreeName } from '../commit/hash.js';
 import type { Profile } from '../commit/params.js';
 import type { Plan } from '../relation/plan.js';
@@ -16,10 +15,7 @@ export interface SplitProof {
    * of a witness that has a tree of its own.
    */
   readonly head: Uint8Array;
-  /**
-   * What the first part leaves open, in words of 32 bytes: of the witness root, sizes, places and hashes of its leaves, of each
-   * level root, sizes, ρ_row, places and rows.
-   */
+  /** What the first part leaves open, packed: of the witness root, sizes, places and hashes of its leaves, of each level root, sizes, ρ_row and places. */
   readonly rest: Uint8Array;
   /** Those siblings, then leaves and siblings of the levels. */
   readonly openings: Uint8Array;
@@ -66,14 +62,14 @@ class CutProof extends ProofBytes {
     if (tree !== 'S') return;
     this.#cut();
     this.#open(root, [depth, 0, 0, indices.length]);
-    this.#rest.push(...indices.map((index) => uintBe(index, 32)), ...leaves);
+    this.#rest.push(...indices.map(placeBytes), ...leaves);
   }
 
   queried({ level, root, indices, point, rows }: QueriedLevel): void {
     this.#cut();
     this.#head.push(...rows.map(extBytes));
     this.#open(root, [level.columnVars + level.logBlowup, level.rowVars, level.rows, indices.length]);
-    this.#rest.push(...point.map(wordOf), ...indices.map((index) => uintBe(index, 32)), ...rows.map(wordOf));
+    this.#rest.push(...point.map(extBytes), ...indices.map(placeBytes));
   }
 
   /** Up to what is opened belongs to the head, from there on to the second part. */
@@ -85,7 +81,7 @@ class CutProof extends ProofBytes {
   }
 
   #open(root: Uint8Array, sizes: readonly number[]): void {
-    this.#rest.push(root, uintBe(0, 12), ...[this.digestBytes, ...sizes].map((size) => uintBe(size, 4)));
+    this.#rest.push(root, ...[this.digestBytes, ...sizes].map((size) => uintBe(size, 4)));
   }
 
   parts(): SplitProof {
@@ -97,9 +93,4 @@ class CutProof extends ProofBytes {
   }
 }
 
-/** As the contracts hold an extension element: c1, then c0, 16 bytes each. */
-function wordOf(value: Ext): Uint8Array {
-  const bytes = extBytes(value);
-  const pad = new Uint8Array(8);
-  return concatBytes(pad, bytes.subarray(8), pad, bytes.subarray(0, 8));
-}
+const placeBytes = (index: number): Uint8Array => uintBe(index, 4);
