@@ -68,7 +68,7 @@ export class Cells {
     this.setBlocks('S', witness);
     this.setBlocks('D', committed);
     this.setBlocks('W0', before);
-    this.setBlocks('WT', after);
+    if (!this.plan.shape.isForward) this.setBlocks('WT', after);
     for (const [name, values] of new Map([...virtual, ...data])) {
       const array = this.#virtual.get(name);
       if (array === undefined) continue;
@@ -105,7 +105,7 @@ function virtualSizes({ shape }: Plan): [name: string, size: number][] {
   const { pieces, rows } = relatedLosses[shape.loss].hidden;
   const hidden = shape.layers
     .slice(0, -1)
-    .flatMap(({ layer }) => ['Z', 'MH', 'H'].map((name) => [name, layer] as const));
+    .flatMap(({ layer }) => (shape.isForward ? ['Z'] : ['Z', 'MH', 'H']).map((name) => [name, layer] as const));
   return [
     ...hidden.map(([name, layer]): [string, number] => [`${name}${layer}`, rowSize * shape.widths[layer]!]),
     ...['ZL', ...pieces].map((name): [string, number] => [name, rowSize * shape.widths.at(-1)!]),

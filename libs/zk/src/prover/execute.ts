@@ -45,7 +45,7 @@ export function executeSegment(
   stepSizes.forEach((size, t) => {
     const at = { t, step: firstStep + t, size, isAtBorder: t % length === 0 };
     runStep({ backend, shape, columns, guards, ...at, isWitness: true });
-    if ((t + 1) % length === 0) keepBorder(shape, columns, (t + 1) / length - 1);
+    if ((t + 1) % length === 0 && !shape.isForward) keepBorder(shape, columns, (t + 1) / length - 1);
   });
   return columns;
 }
@@ -59,6 +59,7 @@ export function runStep(state: StepState): void {
   const { shape, columns } = state;
   for (const scale of shape.layers) forward(state, scale);
   executedLosses[shape.loss].run(state);
+  if (shape.isForward) return;
   for (const scale of shape.layers.slice(1).reverse()) backward(state, scale);
   for (const scale of shape.layers) update(state, scale, columns.after);
 }
@@ -85,7 +86,8 @@ function forward(state: StepState, scale: LayerScale): void {
   const units = isLast ? outputs : width;
   const top = 2 ** shape.manifest.abits - 1;
   const named = (name: string) => slice(state, columns.witness, isLast ? name : `${name}${layer}`, layer);
-  const [high, low, A, M] = isLast ? [named('hL')] : [named('h'), named('l'), named('A'), named('M')];
+  const [high, low, A] = isLast ? [named('hL')] : [named('h'), named('l'), named('A')];
+  const M = isLast || shape.isForward ? undefined : named('M');
   const Y = slice(state, columns.virtual, `Y${layer}`, layer);
   const grid = { data: W, unitStride: 1, inputStride: width, units, inputs };
   const scaledBias = (o: number): number => bias[o]! * 2 ** (2 * scale.aIn);
@@ -111,7 +113,7 @@ function forward(state: StepState, scale: LayerScale): void {
       if (low === undefined) continue;
       low.data[i] = rest - limb * limbUnit;
       A!.data[i] = Math.min(Math.max(y, 0), top);
-      M!.data[i] = y > 0 && y < top ? 1 : 0;
+      if (M) M.data[i] = y > 0 && y < top ? 1 : 0;
     }
   }
 }

@@ -118,7 +118,7 @@ function symbols(cells: Cells): Parameters<typeof columnForms>[0] {
 const virtualMark = '@';
 
 function virtualValues(cells: Cells): ColumnValues {
-  const { layers, pieces, loss } = cells.plan.shape;
+  const { layers, pieces, loss, isForward } = cells.plan.shape;
   const { hidden } = relatedLosses[loss];
   const template = placedBlock(cells.plan, 'S', 'hL');
   const symbol = (name: string): LinearForm => {
@@ -128,7 +128,7 @@ function virtualValues(cells: Cells): ColumnValues {
   const below = layers.slice(0, -1);
   return {
     hiddenZ: below.map(({ layer }) => symbol(`Z${layer}`)),
-    maskedH: below.map(({ layer }) => symbol(`MH${layer}`)),
+    maskedH: isForward ? [] : below.map(({ layer }) => symbol(`MH${layer}`)),
     logitZ: pieces.map(() => symbol('ZL')),
     loss: { pieces: pieces.map(() => hidden.pieces.map(symbol)), rows: hidden.rows.map(symbol) },
   };
@@ -182,8 +182,9 @@ function tableEntries(cells: Cells, block: LookupBlock, begin: number, count: nu
   }
   const [top, zero] = [2 ** plan.shape.manifest.abits - 1, 2 ** 15];
   const A = column((i) => Math.min(Math.max(i - zero, 0), top));
-  const M = column((i) => (i > zero && i - zero < top ? 1 : 0));
   const constant = F.sub(alpha, F.mul(square, beta));
+  if (plan.shape.isForward) return { constant, coefficients: [one, first], columns: [index, A], counts };
+  const M = column((i) => (i > zero && i - zero < top ? 1 : 0));
   return { constant, coefficients: [one, first, second], columns: [index, A, M], counts };
 }
 

@@ -61,6 +61,14 @@ export function proverKey(
   );
 }
 
+/** Of a proof of a statement about a set of records: of all that such a statement is, and of the witness. */
+export function accuracyKey(secret: Uint8Array, context: Uint8Array, cells: Cells): Uint8Array {
+  return taggedDigest(
+    'fxt-zk/accuracy/prover/1',
+    concatBytes(secret, word(proverCodeVersion), context, cellsDigest(cells.plan, cells)),
+  );
+}
+
 /** Merkle root over the columns of the rows of S and WT, while pads and blind cells are still zero. */
 function cellsDigest(plan: Plan, cells: Cells): Uint8Array {
   const { backend } = cells;

@@ -15,7 +15,7 @@ export function countLookups(backend: Backend, shape: Shape, segment: SegmentWit
   hiddenLookups(backend, shape, segment, mR, mA);
   logitLookups(shape, segment, mR);
   const ofLoss = executedLosses[shape.loss].countLookups(shape, segment, mR);
-  borderLookups(backend, shape, segment, mR);
+  if (!shape.isForward) borderLookups(backend, shape, segment, mR);
   return new Map([['mR', mR], ['mA', mA], ...ofLoss]);
 }
 
@@ -36,6 +36,8 @@ function hiddenLookups(
     backend.countSums(mA, [term('Z', 1 / unit), term('l', -1 / unit), term('h', -(2 ** -16))], 0.5 + 2 ** 15);
     range([term('l', 2 ** (32 - s))]);
     range([term('h')]);
+    if (unscaled[layer - 1]!.forward) range([term('l')]);
+    if (shape.isForward) continue;
     range([term('G')], 2 ** 15);
     const backward = shape.layers[layer]!.backwardShift!;
     const low = (scale: number): void =>
@@ -44,7 +46,6 @@ function hiddenLookups(
         scale * 2 ** (backward - 1),
       );
     low(2 ** (32 - backward));
-    if (unscaled[layer - 1]!.forward) range([term('l')]);
     if (unscaled[layer]!.backward) low(1);
     if (errorBits < 16) range([term('G', 2 ** (16 - errorBits))], 2 ** 15);
     range([term('hp')]);

@@ -38,7 +38,8 @@ export interface OpeningInput {
   readonly transcript: RecordingTranscript;
   readonly combined: CombinedClaim;
   readonly masks: MaskRows;
-  readonly trees: Readonly<Record<DataTree, OpenableTree>>;
+  /** Those that the plan has rows in. */
+  readonly trees: Readonly<Partial<Record<DataTree, OpenableTree>>>;
   /** Receives the tree of each level before its root is asked for. */
   publish(name: LevelTree, tree: OpenableTree): void;
 }
@@ -161,9 +162,9 @@ class OpeningScript {
     out.set(masks.randomH, 2 * size);
     backend.addScaled(extView(out, 0, size), folded, delta);
     const rowWeights = eqTable(point);
-    for (const tree of ['S', 'D', 'W0', 'WT'] as const) {
+    for (const [tree, { matrix }] of Object.entries(trees) as [DataTree, OpenableTree][]) {
       const weights = extArray(plan.trees[tree].globalRows.map((row) => F.mul(delta, rowWeights[row]!)));
-      const random = trees[tree].matrix.random.subarray(0, (weights.length / 2) * t);
+      const random = matrix.random.subarray(0, (weights.length / 2) * t);
       backend.addScaled(extView(out, size, t), backend.bind(random, weights, t), F.ONE);
     }
     return out;

@@ -1,21 +1,12 @@
 /** Proving a segment (libs/zk/SPEC.md §3, §14): the prover runs the verifier and answers its questions. */
 import { concatBytes, Rejection, utf8 } from '#attestation/base';
 import type { Examples, Weights } from '#libs/step';
-import type { BaseArray, ExtArray } from '../commit/backend.js';
+import type { ExtArray } from '../commit/backend.js';
 import { dataColumns, inSuperblocks, type Columns } from '../commit/columns.js';
-import {
-  commitRows,
-  detached,
-  encodeMatrix,
-  hashMatrix,
-  rowRandomness,
-  type OpenableCommitment,
-  type OpenableTree,
-} from '../commit/commit.js';
+import { detached, hashMatrix, type OpenableCommitment, type OpenableTree } from '../commit/commit.js';
 import { weightsDigestOf, type Commitment } from '../commit/commitment.js';
 import { LEAF_HEADER } from '../commit/hash.js';
 import { keccak } from '../commit/keccak.js';
-import { prfElements } from '../commit/randomness.js';
 import type { Plan } from '../relation/plan.js';
 import { reduceToOneClaim } from '../verifier/flow/flow.js';
 import { checkOpening } from '../verifier/opening.js';
@@ -24,7 +15,8 @@ import { openProtocol } from '../verifier/verify.js';
 import type { Backend } from './backend.js';
 import { Cells } from './cells.js';
 import { executeSegment, weightsAfter, type SegmentWitness } from './execute.js';
-import { fillPads, maskRows, proverKey, type OpenStatement } from './mask.js';
+import { codeWitness, openable, requireSame, setBlind } from './committed.js';
+import { fillPads, proverKey, type OpenStatement } from './mask.js';
 import { countLookups } from './multiplicities.js';
 import { openingScript, type MaskRows } from './opening-script.js';
 import { ProverSource } from './prover-source.js';
@@ -203,24 +195,6 @@ function committedData({ shape }: Plan, { examples }: SegmentInput, { data }: Se
   return shape.segmentVars > 0 ? dataColumns(shape, examples) : data;
 }
 
-function setBlind(cells: Cells, tree: 'D' | 'W0' | 'WT', seed: Uint8Array): void {
-  cells.block(tree, 'z').set(prfElements(cells.backend, seed, 'blind', 0, 4));
-}
-
-/** A commitment that is still at hand, with the rows that it does not keep, or made again. */
-function openable(
-  cells: Cells,
-  tree: 'D' | 'W0' | 'WT',
-  seed: Uint8Array,
-  opened?: OpenableCommitment,
-  endings?: Uint8Array,
-): OpenableCommitment {
-  const { backend, plan } = cells;
-  const messages = cells.rows(tree);
-  if (opened === undefined) return commitRows(backend, plan.trees[tree], plan.profile, messages, seed, endings);
-  return opened.matrix.codewords ? opened : { ...opened, matrix: { ...opened.matrix, messages } };
-}
-
 /** The commitment to the weights after where it exists before the proof: the key is of cells without its blind ones. */
 function knownAfter(cells: Cells, { afterSeed }: SegmentInput): OpenableCommitment | undefined {
   if (cells.plan.variant !== 'separate' || afterSeed === undefined) return undefined;
@@ -237,21 +211,17 @@ function commitWitness(
   { afterSeed, known }: { readonly afterSeed: Uint8Array; readonly known: OpenableCommitment | undefined },
 ): { S: OpenableTree; WT: OpenableTree; after: Commitment; masks: MaskRows } {
   const { backend, plan } = cells;
-  const { profile, trees: layouts } = plan;
-  const special = maskRows(backend, plan, key);
-  const storedRandom = rowRandomness(backend, key, layouts.S.rows.length, profile);
-  const messages = [...cells.rows('S'), ...special.messages];
-  const rows = { messages, random: joined(backend, storedRandom, special.random) };
-  const matrix = encodeMatrix(backend, rows, profile);
+  const { profile } = plan;
+  const { matrix, masks } = codeWitness(cells, key);
   if (plan.variant === 'separate') {
     const WT = known ?? openable(cells, 'WT', afterSeed);
     const S = { matrix, tree: hashMatrix(backend, LEAF_HEADER.S, matrix, profile.digestBytes) };
-    return { S, WT, after: WT.commitment, masks: special.masks };
+    return { S, WT, after: WT.commitment, masks };
   }
   const leaves = new Uint8Array(32 * 2 ** (profile.m + profile.logBlowup));
   hashMatrix(backend, LEAF_HEADER.S, matrix, profile.digestBytes, { leaves });
   const WT = openable(cells, 'WT', afterSeed, undefined, leaves);
-  return { S: { matrix, tree: WT.tree }, WT, after: WT.commitment, masks: special.masks };
+  return { S: { matrix, tree: WT.tree }, WT, after: WT.commitment, masks };
 }
 
 function answerVerifier(
@@ -275,21 +245,4 @@ function answerVerifier(
     return { proof: source.bytes(), rejection: error };
   }
   return { proof: source.bytes() };
-}
-
-function requireSame(name: string, made: OpenableCommitment, given: Commitment): void {
-  const same = (a: Uint8Array, b: Uint8Array): boolean => a.every((byte, i) => byte === b[i]) && a.length === b.length;
-  if (same(made.commitment.root, given.root) && same(made.commitment.ood, given.ood)) return;
-  throw new Rejection('STEP_STATEMENT', {
-    expected: `the commitment '${name}' of the given values and seed`,
-    got: 'another commitment',
-    rule: 'libs/zk/SPEC.md §2.1',
-  });
-}
-
-function joined(backend: Backend, a: BaseArray, b: BaseArray): BaseArray {
-  const out = backend.base(a.length + b.length);
-  out.set(a);
-  out.set(b, a.length);
-  return out;
 }

@@ -68,7 +68,7 @@ class StepScript {
     const back = yield* this.#products(leaf.point);
     backend.release(products);
     const updates = yield* this.#matmuls(leaf.point, back);
-    yield* this.#updates(leaf.point, updates);
+    if (!plan.shape.isForward) yield* this.#updates(leaf.point, updates);
     yield* this.#padProducts(pads);
     backend.release(mark);
   }
@@ -81,7 +81,7 @@ class StepScript {
     for (const { layer } of shape.layers.slice(0, -1)) {
       const { step, unit, sample } = hiddenPoint(shape, layer, point);
       yield at(cells.virtual(`Z${layer}`), [...step, ...unit, ...sample]);
-      yield at(cells.virtual(`MH${layer}`), [...step, ...unit, ...sample]);
+      if (!shape.isForward) yield at(cells.virtual(`MH${layer}`), [...step, ...unit, ...sample]);
     }
     const { hidden } = relatedLosses[shape.loss];
     for (const piece of shape.pieces) {
@@ -97,7 +97,7 @@ class StepScript {
     const { backend, plan } = cells;
     const { shape } = plan;
     const lift = (values: BaseArray): ExtArray => lifted(backend, values);
-    const hidden = shape.layers.slice(0, -1);
+    const hidden = shape.isForward ? [] : shape.layers.slice(0, -1);
     const backward = hidden.map(({ layer }) => ({
       f: lift(cells.block('S', `M${layer}`)),
       g: lift(cells.virtual(`H${layer}`)),
@@ -120,7 +120,7 @@ class StepScript {
     const gammaClass = transcript.take('gammaClasses');
     const terms = shape.layers.flatMap(({ layer, isLast }) => {
       const forward = isLast ? this.#logitTerm(leafPoint, gammaClass) : this.#hiddenTerm(layer, leafPoint);
-      return layer === 1 ? [forward] : [forward, this.#backTerm(layer, back[layer - 2]!)];
+      return layer === 1 || shape.isForward ? [forward] : [forward, this.#backTerm(layer, back[layer - 2]!)];
     });
     const vars = terms.map(({ f }) => Math.log2(f.length / 2));
     const most = Math.max(...vars);

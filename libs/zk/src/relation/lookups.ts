@@ -1,7 +1,7 @@
 /** Places of the looked-up columns and of the three tables in the lookup vector (libs/zk/SPEC.md §4.3). */
 import { log2Ceil } from '../commit/layout/log2.js';
 import type { ClassPiece, Shape } from '../commit/layout/shape.js';
-import { biasKinds, hiddenKinds, tableKinds, weightKinds, type LookupKind } from './kinds.js';
+import { biasKinds, forwardKinds, hiddenKinds, tableKinds, weightKinds, type LookupKind } from './kinds.js';
 import { relatedLosses } from './losses/index.js';
 
 export interface LookupBlock {
@@ -48,7 +48,7 @@ export function lookupLayout(shape: Shape): LookupLayout {
       logitColumns(shape).map((kind) => entry(kind, 0, bits + rowVars, index)),
     ),
     ...rowColumns.map((kind) => entry(kind, 0, rowVars)),
-    ...layers.flatMap(({ layer }) => [
+    ...(shape.isForward ? [] : layers).flatMap(({ layer }) => [
       ...after(weightKinds, 'lW', unscaled[layer - 1]!.weight && 'lWu').map((kind) =>
         entry(kind, layer, segmentVars + widthVars[layer - 1]! + widthVars[layer]!),
       ),
@@ -72,8 +72,10 @@ export function lookupLayout(shape: Shape): LookupLayout {
   return { blocks, vars, plainLow: blocks.every((block) => block.offset >= half || !block.isTable) };
 }
 
-function hiddenColumns({ unscaled, errorBits }: Shape, layer: number): readonly LookupKind[] {
-  const forward = after(hiddenKinds, 'l', unscaled[layer - 1]!.forward && 'lu');
+function hiddenColumns({ unscaled, errorBits, isForward }: Shape, layer: number): readonly LookupKind[] {
+  const isUnscaled = unscaled[layer - 1]!.forward && 'lu';
+  if (isForward) return after(forwardKinds, 'l', isUnscaled);
+  const forward = after(hiddenKinds, 'l', isUnscaled);
   const narrow = after(forward, 'G', errorBits < 16 && 'Gs');
   return after(narrow, 'lp', unscaled[layer]!.backward && 'lpu');
 }

@@ -11,7 +11,7 @@ import {
   type DataTree,
 } from '../commit/layout/blocks.js';
 import { log2Ceil } from '../commit/layout/log2.js';
-import { committedLoss } from '../commit/layout/losses/index.js';
+import { committedHead } from '../commit/layout/losses/index.js';
 import { refuse } from '../commit/layout/refuse.js';
 import { shapeOf, type Shape } from '../commit/layout/shape.js';
 import { bySize, counted, layoutWords, treeLayout, type TreeLayout } from '../commit/layout/tree-layout.js';
@@ -76,7 +76,11 @@ export function derivePlan(manifest: Manifest, profile: Profile, variant: Varian
 }
 
 function derivePlanOnce(manifest: Manifest, profile: Profile, variant: Variant): Plan {
-  const plan = derivePlanUnchecked(manifest, requireImplemented(profile), variant);
+  return requireFloor(derivePlanUnchecked(manifest, requireImplemented(profile), variant));
+}
+
+/** @throws Rejection STEP_PLAN below 100 bits in a round */
+export function requireFloor(plan: Plan): Plan {
   if (!(plan.soundness.minBits >= soundnessBitsMin)) {
     const weakest = plan.soundness.terms.reduce((a, b) => (b.bits < a.bits ? b : a));
     refuse(
@@ -96,16 +100,29 @@ function derivePlanOnce(manifest: Manifest, profile: Profile, variant: Variant):
 export function derivePlanUnchecked(manifest: Manifest, profile: Profile, variant: Variant): Plan {
   if (!variants.includes(variant)) refuse('STEP_PLAN', variants.join(' or '), variant, 'libs/zk/SPEC.md §4.4');
   const shape = shapeOf(manifest, profile);
+  requireProvable(manifest);
+  return planOf(shape, profile, variant, 'fxt-zk/plan/1');
+}
+
+/** @throws Rejection STEP_PLAN */
+export function requireProvable(manifest: Manifest): void {
   const { provable, reasons } = provability(manifest);
   if (!provable)
     refuse('STEP_PLAN', 'a provable manifest', reasons[0] ?? 'a segment that is too long', 'libs/zk/SPEC.md §13.3');
+}
+
+/**
+ * The plan of a shape; its digest is under the tag.
+ * @throws Rejection STEP_PLAN
+ */
+export function planOf(shape: Shape, profile: Profile, variant: Variant, tag: string): Plan {
   const lookups = lookupLayout(shape);
   const messages = countMessages(shape, lookups, profile);
   const specs: Record<DataTree, BlockSpec[]> = {
     S: witnessBlocks(shape, messages.padVars),
     D: dataBlocks(shape),
     W0: weightBlocks(shape),
-    WT: weightBlocks(shape),
+    WT: shape.isForward ? [] : weightBlocks(shape),
   };
   const { trees, vars } = place(specs, profile.m);
   const rowVars = vars - profile.m;
@@ -115,14 +132,14 @@ export function derivePlanUnchecked(manifest: Manifest, profile: Profile, varian
   const counts: ShapeCounts = {
     lookupVars: lookups.vars,
     globalVars: vars,
-    rowsPerTree: dataTrees.map((tree) => trees[tree].rows.length),
+    rowsPerTree: dataTrees.map((tree) => trees[tree].rows.length).filter((rows) => rows > 0),
     constraints: messages.constraints,
     maskedRounds: messages.rounds,
     batchedTerms: 3 * shape.layers.length + 2 * shape.pieces.length,
     productVars: messages.slotVars,
   };
   const core = { shape, profile, variant, lookups, messages, trees, vars, rowVars };
-  return { ...core, soundness: soundness(profile, counts), digest: taggedDigest('fxt-zk/plan/1', planBytes(core)) };
+  return { ...core, soundness: soundness(profile, counts), digest: taggedDigest(tag, planBytes(core)) };
 }
 
 export function placedBlock(plan: Plan, tree: DataTree, name: string): PlacedBlock {
@@ -203,7 +220,7 @@ export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array 
  */
 function laterWords(shape: Shape, { oodPoints, deeper }: Profile): number[] {
   const { loss, errorBits, layers, inputsFirst, segmentVars, steps } = shape;
-  const { code } = committedLoss(loss);
+  const { code } = committedHead(loss);
   const usual = [code, errorBits, layers.at(-1)!.aOut, oodPoints];
   if (deeper === undefined && !inputsFirst && segmentVars === 0) {
     return code === 1 && errorBits === 16 && oodPoints === 1 ? [] : counted(usual);

@@ -10,8 +10,9 @@ export class Transcript {
   #pending = new DataView(new ArrayBuffer(4096));
   #length = 0;
 
-  constructor() {
-    this.absorb(keccak(utf8('fxt-zk/1')));
+  /** @param scheme absorbed first, hashed: proofs of one kind of statement are none of another */
+  constructor(scheme: 'fxt-zk/1' | 'fxt-zk/accuracy/1' = 'fxt-zk/1') {
+    this.absorb(keccak(utf8(scheme)));
   }
 
   absorb(bytes: Uint8Array): void {

@@ -7,10 +7,13 @@ import type { Level } from '../relation/levels.js';
 import type { Plan } from '../relation/plan.js';
 import type { ProofSource } from './source.js';
 
-/** Roots of the Merkle trees; S is absent in the joint variant, where WT's root commits to the witness as well. */
+/**
+ * Roots of the Merkle trees; S is absent in the joint variant, where WT's root commits to the witness as well, WT where
+ * weights do not change.
+ */
 export interface TreeRoots {
   readonly W0: Uint8Array;
-  readonly WT: Uint8Array;
+  readonly WT?: Uint8Array;
   readonly D: Uint8Array;
   readonly S?: Uint8Array;
 }
@@ -29,6 +32,7 @@ export function openRows(plan: Plan, source: ProofSource, indices: readonly numb
   for (const index of indices) {
     for (const tree of ['S', 'WT', 'W0', 'D'] as const) {
       const { globalRows, hasAux } = plan.trees[tree];
+      if (globalRows.length === 0) continue;
       const count = globalRows.length + (tree === 'S' ? specialSymbols : 0);
       symbols[tree].push(source.symbols(tree, index, count));
       if (hasAux && !(isJoint && tree === 'WT')) aux[tree].push(source.aux(tree, index));
@@ -41,7 +45,9 @@ export function openRows(plan: Plan, source: ProofSource, indices: readonly numb
     checkPaths(plan, source, tree, indices, leaves, depth, root, code);
   const witness = leavesOf('S');
   check('W0', leavesOf('W0'), roots.W0, 'STEP_MERKLE_W0');
-  check('WT', leavesOf('WT', isJoint ? witness : aux.WT), roots.WT, isJoint ? 'STEP_MERKLE_J' : 'STEP_MERKLE_WT');
+  if (plan.trees.WT.rows.length > 0) {
+    check('WT', leavesOf('WT', isJoint ? witness : aux.WT), roots.WT!, isJoint ? 'STEP_MERKLE_J' : 'STEP_MERKLE_WT');
+  }
   if (!isJoint) check('S', witness, roots.S!, 'STEP_MERKLE_S');
   check('D', leavesOf('D'), roots.D, 'STEP_MERKLE_D');
   return symbols;

@@ -162,7 +162,8 @@ class Opening {
     const { m, logBlowup } = this.plan.profile;
     const opened = openRows(this.plan, this.source, indices, roots);
     const rowWeights = eqTable(folded.rows);
-    const parts = (['S', 'WT', 'W0', 'D'] as const).map((tree) =>
+    const trees = (['S', 'WT', 'W0', 'D'] as const).filter((tree) => opened[tree].length > 0);
+    const parts = trees.map((tree) =>
       F.weigh(
         opened[tree],
         this.plan.trees[tree].globalRows.map((row) => rowWeights[row]!),

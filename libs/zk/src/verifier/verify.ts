@@ -102,11 +102,7 @@ export function openProtocol(
     { tree: 'WT', root: after.root, ood: oodValuesOf(plan, source, 'WT', after) },
     { tree: 'D', root: data.root, ood: oodValuesOf(plan, source, 'D', data) },
   ];
-  transcript.absorb(context.digest);
-  for (const { root, ood } of known) {
-    transcript.absorb(root);
-    for (const value of ood) transcript.absorb(extBytes(value));
-  }
+  absorbTrees(transcript, context.digest, known);
   if (witnessRoot !== undefined) transcript.absorb(witnessRoot);
   transcript.absorb(Uint8Array.from(context.stepSizes));
   const protocol = new MaskedProtocol(plan, transcript, source, context.superblocks);
@@ -114,8 +110,16 @@ export function openProtocol(
   return { context, protocol, known, roots };
 }
 
+export function absorbTrees(transcript: Transcript, context: Uint8Array, known: readonly KnownTree[]): void {
+  transcript.absorb(context);
+  for (const { root, ood } of known) {
+    transcript.absorb(root);
+    for (const value of ood) transcript.absorb(extBytes(value));
+  }
+}
+
 /** @throws Rejection STEP_STATEMENT when the proof's values are not those of the statement's word */
-function oodValuesOf(plan: Plan, source: ProofSource, tree: DataTree, commitment: Commitment): readonly Ext[] {
+export function oodValuesOf(plan: Plan, source: ProofSource, tree: DataTree, commitment: Commitment): readonly Ext[] {
   const { oodPoints } = plan.profile;
   if (oodPoints === 1) return [oodValue(commitment)];
   const values = source.oodValues(tree, oodPoints);

@@ -1,6 +1,6 @@
 /** The tensors that are committed, per tree and in list order (libs/zk/SPEC.md §4.1). */
 import { kindCodes, type BlockKind } from './kinds.js';
-import { committedLoss } from './losses/index.js';
+import { committedHead } from './losses/index.js';
 import type { Shape } from './shape.js';
 
 /** Trees of global rows; S holds the step witness, D the data, W0 and WT the weights before and after. */
@@ -68,19 +68,22 @@ function borderBlocks({ segmentVars, widthVars, layers }: Shape, weight: BlockKi
   ]);
 }
 
+const hiddenKinds = ['A', 'M', 'l', 'h', 'G', 'hp'] as const;
+const forwardKinds = ['A', 'l', 'h'] as const;
+
 /** @param padVars lg of the number of pads */
 export function witnessBlocks(shape: Shape, padVars: number): BlockSpec[] {
-  const { stepVars, batchVars, widthVars, layers, classes, expVars } = shape;
-  const loss = committedLoss(shape.loss);
+  const { stepVars, batchVars, widthVars, layers, classes, expVars, isForward } = shape;
+  const loss = committedHead(shape.loss);
   const hidden = layers.slice(0, -1).flatMap(({ layer }) => {
     const dims = [stepVars, widthVars[layer]!, batchVars];
-    return (['A', 'M', 'l', 'h', 'G', 'hp'] as const).map((kind) => block(kind, layer, dims));
+    return (isForward ? forwardKinds : hiddenKinds).map((kind) => block(kind, layer, dims));
   });
   const logitDims = [widthVars.at(-1)!, stepVars, batchVars];
   const logits = loss.logits.map((kind) => block(kind, 0, logitDims, { dimension: 0, bound: classes }));
   const rows = loss.rows.map((kind) => block(kind, 0, [stepVars, batchVars]));
   const ends = shape.segmentVars > 0 ? borderBlocks(shape, 'Wn', 'bn') : [];
-  const limbs = [...ends, ...borderBlocks(shape, 'hW', 'hb')];
+  const limbs = isForward ? [] : [...ends, ...borderBlocks(shape, 'hW', 'hb')];
   const tables = [block('mR', 0, [16]), block('mA', 0, [16]), ...(expVars > 0 ? [block('mE', 0, [expVars])] : [])];
   return [...hidden, ...logits, ...rows, ...limbs, ...tables, block('pad', 0, [1, padVars])];
 }

@@ -8,11 +8,10 @@ import {
   stepSizeMax,
   unscaledLimbs,
   type LayerScale,
-  type Loss,
   type Manifest,
   type UnscaledLimbs,
 } from '#libs/step';
-import { committedLoss, type LossTable } from './losses/index.js';
+import { committedLoss, type Head, type LossTable } from './losses/index.js';
 import { log2Ceil } from './log2.js';
 import { refuse } from './refuse.js';
 
@@ -29,7 +28,9 @@ export interface StepShape extends LossTable {
   readonly layers: readonly LayerScale[];
   readonly batch: number;
   readonly classes: number;
-  readonly loss: Loss['kind'];
+  readonly loss: Head;
+  /** No step is taken: there is nothing but a forward pass. */
+  readonly isForward: boolean;
   /** g_L. */
   readonly lossFraction: number;
   /** a_L − g_L: what rounds logits to errors of the same fraction; exact where it is not positive. */
@@ -48,7 +49,7 @@ export function stepShape(manifest: Manifest): StepShape {
   const layers = layerScales(manifest);
   const last = layers.at(-1)!;
   return {
-    ...{ manifest, layers, batch, classes: classCount(manifest), loss: loss.kind },
+    ...{ manifest, layers, batch, classes: classCount(manifest), loss: loss.kind, isForward: false },
     ...{ lossFraction: last.g, roundingShift: last.aOut - last.g, ...committedLoss(loss.kind).table(loss, last) },
     ...{ steps: 1, widths: dims, samples: batch, inputsFirst: false },
   };

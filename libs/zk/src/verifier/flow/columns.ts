@@ -19,6 +19,7 @@ import {
   power,
   shifted,
   times,
+  zeroForm,
   type Axis,
   type LinearForm,
 } from '../linear-form.js';
@@ -32,7 +33,7 @@ import { biasPoint, hiddenPoint, weightPoint } from './tensors.js';
 
 /** Hidden values at the leaf point: products and matrix products that later parts of the flow prove. */
 export interface ColumnValues {
-  /** Z_l and (M_l ⊙ H_l) for l = 1 … L−1. */
+  /** Z_l and (M_l ⊙ H_l) for l = 1 … L−1; of a forward pass no second. */
   readonly hiddenZ: readonly LinearForm[];
   readonly maskedH: readonly LinearForm[];
   /** Z_L per class piece. */
@@ -41,13 +42,13 @@ export interface ColumnValues {
 }
 
 export function receiveColumns(protocol: MaskedProtocol): ColumnValues {
-  const { layers, pieces, loss } = protocol.plan.shape;
+  const { layers, pieces, loss, isForward } = protocol.plan.shape;
   const { hidden } = relatedLosses[loss];
   const hiddenZ: LinearForm[] = [];
   const maskedH: LinearForm[] = [];
   for (let l = 1; l < layers.length; l++) {
     hiddenZ.push(protocol.receive());
-    maskedH.push(protocol.receive());
+    if (!isForward) maskedH.push(protocol.receive());
   }
   const logits = pieces.map(() => [protocol.receive(), ...hidden.pieces.map(() => protocol.receive())]);
   const ofLoss = { pieces: logits.map((values) => values.slice(1)), rows: hidden.rows.map(() => protocol.receive()) };
@@ -115,6 +116,7 @@ export function columnForms(
       case 'gL':
       case 'gLs':
       case 'rm':
+      case 'q':
       case 'iota':
       case 'r':
       case 'sr':
@@ -143,7 +145,7 @@ function hiddenColumn(
       const rounded = plus(values.hiddenZ[layer - 1]!, constant(power(forward - 1)));
       const limbs = plus(cell('l'), shifted(cell('h'), forward - 16));
       const Y = times(minus(rounded, limbs), { c0: inversePowerOfTwo(forward), c1: 0n });
-      return plus(Y, integer(2 ** 15), activationTail(cell('A'), cell('M'), beta));
+      return plus(Y, integer(2 ** 15), activationTail(cell('A'), shape.isForward ? zeroForm : cell('M'), beta));
     }
     case 'l':
       return shifted(cell('l'), 32 - forward);
@@ -166,7 +168,7 @@ function hiddenColumn(
   }
 }
 
-/** β·A + β²·M + β³: the part of an activation entry after its index. */
+/** β·A + β²·M + β³: the part of an activation entry after its index. Of a forward pass it has no M. */
 function activationTail(A: LinearForm, M: LinearForm, beta: Ext): LinearForm {
   const square = F.square(beta);
   return plus(times(A, beta), times(M, square), constant(F.mul(square, beta)));
@@ -261,7 +263,8 @@ function tableColumn(shape: Shape, kind: 'TR' | 'TA', point: Point, beta: Ext): 
       if (point.length !== tableVars) throw new RangeError('the activation table has 2^16 entries');
       const { A, M } = activationAt(point, shape.manifest.abits);
       const square = F.square(beta);
-      return F.sum([index, F.mul(beta, A), F.mul(square, M), F.mul(square, beta)]);
+      const mask = shape.isForward ? F.ZERO : F.mul(square, M);
+      return F.sum([index, F.mul(beta, A), mask, F.mul(square, beta)]);
     }
   }
 }

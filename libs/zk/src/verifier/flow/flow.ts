@@ -27,11 +27,7 @@ export function reduceToOneClaim(
   known: readonly KnownTree[],
   stepSizes: readonly number[],
 ): CombinedClaim {
-  for (const { tree, root, ood } of known) {
-    oodPoints(root, ood.length).forEach((z, k) => requireValue(protocol, tree, z, ood[k]!));
-  }
-  const points = Array.from({ length: protocol.plan.profile.oodPoints }, () => protocol.challenge('oodS'));
-  for (const z of points) requireValue(protocol, 'S', z, protocol.receiveClear());
+  requireTrees(protocol, known);
   const leaf = reduceLookups(protocol);
   const values = receiveColumns(protocol);
   closeLookups(protocol, leaf, values);
@@ -40,6 +36,15 @@ export function reduceToOneClaim(
   proveUpdates(protocol, leaf.point, weightClaims, stepSizes);
   provePadProducts(protocol);
   return combine(protocol);
+}
+
+/** F0. */
+export function requireTrees(protocol: MaskedProtocol, known: readonly KnownTree[]): void {
+  for (const { tree, root, ood } of known) {
+    oodPoints(root, ood.length).forEach((z, k) => requireValue(protocol, tree, z, ood[k]!));
+  }
+  const points = Array.from({ length: protocol.plan.profile.oodPoints }, () => protocol.challenge('oodS'));
+  for (const z of points) requireValue(protocol, 'S', z, protocol.receiveClear());
 }
 
 function requireValue(protocol: MaskedProtocol, tree: DataTree, z: Ext, value: Ext): void {

@@ -80,7 +80,7 @@ function matmulTerms(
     const forward = isLast
       ? logitTerm(protocol, leafPoint, values, stepSizes, gammaClass)
       : hiddenTerm(protocol, layer, leafPoint, values, stepSizes);
-    return layer === 1 ? [forward] : [forward, backTerm(protocol, layer, back[layer - 2]!)];
+    return layer === 1 || shape.isForward ? [forward] : [forward, backTerm(protocol, layer, back[layer - 2]!)];
   });
 }
 
@@ -127,10 +127,10 @@ function forwardTerm(
   stepSizes: readonly number[],
 ): Term {
   const { shape } = protocol.plan;
-  const bias = minus(
-    weightsBefore(protocol, 'b', layer, segmentOf(shape, step), [unit]),
-    batchSum(protocol, layer, { weights: updateWeights(shape, step, stepSizes) }, unit),
-  );
+  const before = weightsBefore(protocol, 'b', layer, segmentOf(shape, step), [unit]);
+  const bias = shape.isForward
+    ? before
+    : minus(before, batchSum(protocol, layer, { weights: updateWeights(shape, step, stepSizes) }, unit));
   const biasScale = F.fromInteger(1n << BigInt(2 * shape.layers[layer - 1]!.aIn));
   return {
     layer,

@@ -67,5 +67,6 @@ function productTerms(protocol: MaskedProtocol, values: ColumnValues): ProductTe
 function requireLinearFacts(protocol: MaskedProtocol, leafPoint: Point): void {
   const { shape } = protocol.plan;
   verifiedLosses[shape.loss].facts(protocol, leafPoint).forEach((form) => protocol.require(form));
+  if (shape.isForward) return;
   for (const gap of shape.gaps) protocol.require(pieceAt(protocol, gap, leafPoint).cell('GL'));
 }

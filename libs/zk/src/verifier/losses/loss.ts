@@ -1,7 +1,7 @@
 /** What a loss adds to the flow: its columns, products and linear facts (libs/zk/SPEC.md §7). */
 import * as F from '../../commit/field/extension.js';
 import type { Ext } from '../../commit/field/extension.js';
-import type { Point } from '../../commit/field/multilinear.js';
+import { eqTable, type Point } from '../../commit/field/multilinear.js';
 import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
 import type { LookupKind } from '../../relation/kinds.js';
 import { batchAxis } from '../flow/superblocks.js';
@@ -31,6 +31,8 @@ export interface RowPoint {
 export interface PiecePoint extends RowPoint {
   cell(name: string): LinearForm;
   label(): LinearForm;
+  /** Of a tensor of classes its sum over the real ones above this one. */
+  above(name: string): LinearForm;
 }
 
 /** Two factors whose product is claimed. */
@@ -76,11 +78,22 @@ export function pieceAt(
   return {
     ...rowAt(protocol, point, hidden),
     cell: (name) => protocol.cell('S', name, ...axes),
+    above: (name) => protocol.cell('S', name, { weights: classesAbove(protocol.plan.shape, unit) }, ...axes.slice(1)),
     label: () => protocol.cell('D', 'Y', { point: unit }, batchAxis(protocol, { point: step }), { point: sample }),
   };
 }
 
+/** Whether a class is above the one at a point, and real, interpolated. */
+function classesAbove(shape: Shape, unit: Point): Ext[] {
+  let below = F.ZERO;
+  return eqTable(unit).map((weight, c) => {
+    const above = c < shape.classes ? below : F.ZERO;
+    below = F.add(below, weight);
+    return above;
+  });
+}
+
 /** 1 for every class below C, 0 for padding. */
-function realClasses(shape: Shape): Ext[] {
+export function realClasses(shape: Shape): Ext[] {
   return Array.from({ length: 2 ** shape.widthVars.at(-1)! }, (_, c) => (c < shape.classes ? F.ONE : F.ZERO));
 }

@@ -1,0 +1,25 @@
+/** What a statement about a set of records is computed with: one batch of them all, and a forward pass (libs/zk/SPEC.md §21). */
+import type { Manifest } from '#libs/step';
+import { committedHead } from './losses/index.js';
+import { refuse } from './refuse.js';
+import { shapeOf, type Shape } from './shape.js';
+
+/** Most records of one set. */
+const recordsMax = 2 ** 20;
+
+/**
+ * @param records  n, 1 to 2^20
+ * @throws Rejection STEP_PLAN for a manifest that cannot be proved, or another number of records
+ */
+export function accuracyShape(
+  manifest: Manifest,
+  { inputsFirst = false }: { readonly inputsFirst?: boolean },
+  records: number,
+): Shape {
+  if (!Number.isSafeInteger(records) || records < 1 || records > recordsMax) {
+    refuse('STEP_PLAN', `1 to ${recordsMax} records`, records, 'libs/zk/SPEC.md §21');
+  }
+  const whole = shapeOf({ ...manifest, batch: records, superblock: 1 }, { inputsFirst });
+  const table = committedHead('accuracy').table(manifest.loss, whole.layers.at(-1)!);
+  return { ...whole, ...table, loss: 'accuracy', isForward: true };
+}
