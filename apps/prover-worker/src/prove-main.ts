@@ -7,7 +7,9 @@
 import { CodedError, Rejection } from '#attestation/base';
 import { manifestBytesMax } from '#libs/step';
 import { proveFiles } from './proving/prove-files.js';
-import { parseProveRequest } from './proving/request.js';
+import type { Progress } from './proving/report.js';
+import { proveAccuracyFiles } from './proving/prove-accuracy-files.js';
+import { parseAccuracyRequest, parseProveRequest } from './proving/request.js';
 
 const requestBytesMax = 2 * manifestBytesMax;
 
@@ -29,13 +31,17 @@ function refused(expected: string, got: string): Rejection {
 }
 
 try {
-  const request = parseProveRequest(await readStdin());
+  const json = await readStdin();
   const began = performance.now();
-  const { report, proof, statement } = await proveFiles(request, ({ phase, percent }) => {
+  const onProgress = ({ phase, percent }: Progress): void => {
     const seconds = (performance.now() - began) / 1000;
     const etaSeconds = percent < 5 ? null : Math.ceil((seconds * (100 - percent)) / percent);
     process.stderr.write(`${JSON.stringify({ phase, percent, etaSeconds })}\n`);
-  });
+  };
+  const { report, proof, statement } =
+    (json as { accuracy?: unknown } | null)?.accuracy === true
+      ? await proveAccuracyFiles(parseAccuracyRequest(json), onProgress)
+      : await proveFiles(parseProveRequest(json), onProgress);
   process.stdout.write(`${JSON.stringify({ report, proof: Buffer.from(proof).toString('base64'), statement })}\n`);
 } catch (error) {
   if (!(error instanceof CodedError)) throw error;

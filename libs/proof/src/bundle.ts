@@ -4,25 +4,31 @@ import { proofBytesMax } from '#libs/zk/verifier';
 import { proofBundleBytesMax, segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';
 
+const selectorOf = (scheme: string): Uint8Array => keccak(utf8(`veritrain/zk/${scheme}`)).slice(0, 4);
 /** First four bytes of a ZkSeal: which verifier it is for. */
-const zkSelector: Uint8Array = keccak(utf8('veritrain/zk/fxt-zk/1')).slice(0, 4);
+const zkSelector = selectorOf('fxt-zk/1');
+/** No seal begins like this: no contract takes a statement about a set of records. */
+export const accuracySelector: Uint8Array = selectorOf('fxt-zk/accuracy/1');
 
 const rule = 'libs/proof/SPEC.md, bundle';
 
-export function encodeProofBundle(proofs: readonly Uint8Array[]): Uint8Array {
+export function encodeProofBundle(proofs: readonly Uint8Array[], selector = zkSelector): Uint8Array {
   return concatBytes(
-    zkSelector,
+    selector,
     uintBe(proofs.length, 4),
     ...proofs.flatMap((proof) => [uintBe(proof.length, 4), proof]),
   );
 }
 
 /** @throws Rejection PROOF_BUNDLE, PROOF_SELECTOR */
-export function parseProofBundle(bytes: Uint8Array): readonly Uint8Array[] {
+export function parseProofBundle(bytes: Uint8Array, selector = zkSelector): readonly Uint8Array[] {
   if (bytes.length < 8 || bytes.length > proofBundleBytesMax) {
     refuse('PROOF_BUNDLE', `8 to ${proofBundleBytesMax} bytes`, bytes.length, rule);
   }
-  if (!equalBytes(bytes.subarray(0, 4), zkSelector)) refuse('PROOF_SELECTOR', 'a bundle of step proofs', 'other', rule);
+  if (!equalBytes(bytes.subarray(0, 4), selector)) {
+    const kind = selector === zkSelector ? 'step proofs' : 'proofs of accuracy';
+    refuse('PROOF_SELECTOR', `a bundle of ${kind}`, 'other', rule);
+  }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const count = view.getUint32(4);
   if (count < 1 || count > segmentsMax) refuse('PROOF_BUNDLE', `1 to ${segmentsMax} proofs`, count, rule);

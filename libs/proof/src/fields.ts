@@ -1,6 +1,7 @@
 /** Members of statement documents. */
 import { fromHex, to0x } from '#attestation/base';
 import { parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
+import type { Commitment } from '#libs/zk/verifier';
 import { segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';
 
@@ -119,7 +120,7 @@ export function record(
   return value as Record<string, unknown>;
 }
 
-function list(value: unknown, name: string, most: number): unknown[] {
+export function list(value: unknown, name: string, most: number): unknown[] {
   if (!Array.isArray(value) || value.length > most) {
     return refuse('PROOF_STATEMENT', `${name} as a list of at most ${most}`, typeof value, rule);
   }
@@ -133,9 +134,15 @@ export function digest(value: unknown): Uint8Array {
   return fromHex(value);
 }
 
-function count(value: unknown): number {
+export function count(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
     return refuse('PROOF_STATEMENT', 'a whole number', value, rule);
   }
   return value;
+}
+
+/** A commitment of scheme `fxt-zk/1`. */
+export function commitment(value: unknown): Commitment {
+  const { root, ood } = record(value, ['root', 'ood'], 'a commitment');
+  return { root: digest(root), ood: digest(ood) };
 }

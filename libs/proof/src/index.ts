@@ -1,4 +1,14 @@
 /** libs/proof: chains of step proofs as files and seals, and their verification. Pure. */
+export {
+  accuracyOuterDigest,
+  accuracyText,
+  encodeAccuracyBundle,
+  parseAccuracyDocument,
+  verifyAccuracyBundle,
+  type AccuracyDocument,
+  type VerifiedAccuracyBundle,
+} from './accuracy.js';
+export { accuracyParts } from './accuracy-parts.js';
 export { decideAssurance } from './assurance.js';
 export { chooseBackend, type BackendChoice, type BackendName } from './backend-choice.js';
 export { encodeProofBundle, parseProofBundle } from './bundle.js';

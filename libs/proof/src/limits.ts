@@ -5,6 +5,8 @@ export const proofStatementBytesMax = 8 * 1024 * 1024;
 export const proofBundleBytesMax = 256 * 1024 * 1024;
 /** Segments that one proof bundle chains. */
 export const segmentsMax = 4096;
+/** Parts of a set that one bundle has proofs about. */
+export const accuracyPartsMax = 256;
 /** Linear memory that a prover has unless its settings say otherwise: what one proof of 1,024 steps of 784-64-10 takes. */
 export const proverMemoryMiB = 2560;
 /**

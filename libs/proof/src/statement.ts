@@ -6,7 +6,7 @@ import { equalBytes, to0x } from '#attestation/base';
 import { segmentDigest, stepStatementDigest, type JobSpec, type StepStatement } from '#attestation/records';
 import { canonicalJson, manifestDigest, type Manifest } from '#libs/step';
 import { derivePlan, profileNamed, weightsDigestOf, type Commitment, type Plan, type Variant } from '#libs/zk/verifier';
-import { chainJson, digest, parseChainStatement, record, type ChainStatement, type ProofEscrow } from './fields.js';
+import { chainJson, commitment, parseChainStatement, type ChainStatement, type ProofEscrow } from './fields.js';
 import { refuse } from './refuse.js';
 
 export interface ProofStatement extends ChainStatement<Commitment> {
@@ -122,9 +122,4 @@ function stepStatementOf(
     weightsBefore: weightsDigestOf(borders[before]!, plan),
     weightsAfter: weightsDigestOf(borders[after]!, plan),
   };
-}
-
-function commitment(value: unknown): Commitment {
-  const { root, ood } = record(value, ['root', 'ood'], 'a commitment');
-  return { root: digest(root), ood: digest(ood) };
 }

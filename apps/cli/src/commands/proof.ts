@@ -4,18 +4,22 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { CodedError, ConfigurationError, to0x } from '#attestation/base';
 import { readBytes, readJson, writeWhole } from '#libs/client';
 import {
+  parseAccuracyDocument,
   parseGroth16Statement,
   parseProofStatement,
   proofBundleBytesMax,
   proofStatementBytesMax,
+  verifyAccuracyBundle,
   verifyGroth16Bundle,
   verifyProofBundle,
+  type VerifiedAccuracyBundle,
   type VerifiedGroth16,
   type VerifiedProof,
 } from '#libs/proof';
 import { digest, log, printResult, table, type OutputOptions } from '../output.js';
 import { makeKey } from '../proof/key-process.js';
 import { runProver, type ProveReport } from '../proof/prover-process.js';
+import { accuracyFound, proveAccuracy, refuseWithoutAccuracy } from './accuracy.js';
 
 interface KeyFiles {
   readonly ptau?: string;
@@ -28,8 +32,12 @@ interface ProveOptions extends OutputOptions, KeyFiles {
   readonly manifest: string;
   readonly images: string;
   readonly labels: string;
-  readonly from: number;
-  readonly steps: number;
+  readonly from?: number;
+  readonly steps?: number;
+  readonly accuracy?: boolean;
+  readonly correct?: number;
+  readonly weightsSeed?: string;
+  readonly dataSeed?: string;
   readonly out: string;
   readonly statement: string;
   readonly threads: number;
@@ -44,12 +52,14 @@ interface ProveOptions extends OutputOptions, KeyFiles {
 export function addProofCommands(program: Command): void {
   program
     .command('prove')
-    .description('train a segment of a job on IDX files and prove it in zero knowledge')
+    .description(
+      'train a segment of a job on IDX files and prove it in zero knowledge, or how many records weights class right',
+    )
     .requiredOption('--manifest <file>', 'fxt/1 manifest')
     .requiredOption('--images <file>', 'IDX file of unsigned bytes')
     .requiredOption('--labels <file>', 'IDX file of labels')
-    .requiredOption('--from <step>', 'first step of the segment', whole(0))
-    .requiredOption('--steps <n>', "steps of the segment: whole superblocks of the manifest's", whole(1))
+    .option('--from <step>', 'first step of the segment (required without --accuracy)', whole(0))
+    .option('--steps <n>', "steps of the segment: whole superblocks of the manifest's (required likewise)", whole(1))
     .requiredOption('--out <file>', 'where the proof goes')
     .requiredOption('--statement <file>', 'where the statement goes that the proof is checked against')
     .option('--threads <n>', 'threads, 1 to 16', whole(1), 2)
@@ -63,6 +73,10 @@ export function addProofCommands(program: Command): void {
     .option('--memory <MiB>', 'most linear memory of the prover', whole(1), 2048)
     .option('--weights <file>', 'weights at the first step; else computed from the seed')
     .option('--state-digest <to0x>', 'state digest that the weights at the first step are claimed to have')
+    .option('--accuracy', 'prove of --weights how many records of the files they class right, and nothing of training')
+    .option('--correct <k>', 'with --accuracy: how many to prove; else all that are classed right', whole(0))
+    .option('--weights-seed <file>', 'with --accuracy: 64 hexadecimal digits that open the commitment to the weights')
+    .option('--data-seed <file>', 'with --accuracy: those of the commitment to the records; else both are drawn')
     .option('--json', 'print one JSON document')
     .action(prove);
   const proof = program.command('proof').description('check proofs, make keys');
@@ -88,7 +102,11 @@ export function addProofCommands(program: Command): void {
     .action(verify);
 }
 
-async function prove(options: ProveOptions): Promise<void> {
+async function prove(options: ProveOptions, command: Command): Promise<void> {
+  if (options.accuracy) return proveAccuracy(options, (files) => writeBoth(...files));
+  refuseWithoutAccuracy(options);
+  demandOption(command, '--from <step>', options.from);
+  demandOption(command, '--steps <n>', options.steps);
   const { images, labels, from, steps, threads, backend, profile, memory, weights, stateDigest } = options;
   const request = {
     ...{ manifest: readJson(options.manifest), images, labels, from, steps, threads, backend, profile },
@@ -97,6 +115,12 @@ async function prove(options: ProveOptions): Promise<void> {
   const { report, proof, statement } = await runProver(request, (line) => log(line));
   writeBoth([options.out, proof], [options.statement, `${statement}\n`]);
   printResult(options, report, () => readable(report, options.out));
+}
+
+/** As commander does of an option that is always required. */
+function demandOption(command: Command, name: string, value: unknown): void {
+  if (value !== undefined) return;
+  command.error(`error: required option '${name}' not specified`, { code: 'commander.missingMandatoryOptionValue' });
 }
 
 interface KeyOptions extends OutputOptions, KeyFiles {
@@ -185,6 +209,13 @@ function verify(path: string, options: VerifyOptions): void {
     );
     return;
   }
+  if ('setRoot' in outcome.verified) {
+    const { json, rows } = accuracyFound(outcome.verified);
+    printResult(options, { ok: true, code: null, verifyMs, ...json }, () =>
+      table([...rows.slice(0, 1), ['verified', `in ${verifyMs} ms`], ...rows.slice(1)]),
+    );
+    return;
+  }
   const { statement, statementDigest, soundnessBits } = outcome.verified;
   const digests = { statementDigest: to0x(statementDigest) };
   const { stepFrom, stepCount } = statement;
@@ -238,11 +269,13 @@ function trustOf(verified: VerifiedProof | VerifiedGroth16): {
   };
 }
 
-type Outcome = { verified: VerifiedProof | VerifiedGroth16 } | { rejection: CodedError };
+type Outcome = { verified: VerifiedProof | VerifiedGroth16 | VerifiedAccuracyBundle } | { rejection: CodedError };
 
 function judge(bundle: Uint8Array, json: unknown, { verificationKey, developmentKeys }: VerifyOptions): Outcome {
   try {
-    if ((json as { backend?: unknown } | null)?.backend !== 'groth16') {
+    const backend = (json as { backend?: unknown } | null)?.backend;
+    if (backend === 'accuracy') return { verified: verifyAccuracyBundle(bundle, parseAccuracyDocument(json)) };
+    if (backend !== 'groth16') {
       return { verified: verifyProofBundle(bundle, parseProofStatement(json)) };
     }
     const policy = { takesDevelopmentKeys: developmentKeys, verificationKey };

@@ -19,15 +19,34 @@ export interface ProveReport {
   readonly stateDigestAfter: string;
 }
 
-interface Proved {
-  readonly report: ProveReport;
+/** What is told of a statement about a set of records. */
+export interface AccuracyReport {
+  readonly profile: string;
+  readonly records: number;
+  readonly correct: number;
+  readonly parts: number;
+  readonly weightsDigest: string;
+  readonly setRoot: string;
+  readonly openings: { readonly budget: number; readonly weights: number };
+  readonly proofBytes: number;
+  readonly statementDigest: string;
+  readonly proveCpuSeconds: number;
+  readonly proveWallSeconds: number;
+  readonly peakBytes: number;
+  readonly soundnessBits: number;
+  readonly soundnessSumBits: number;
+  readonly stateDigest: string;
+}
+
+interface Proved<R> {
+  readonly report: R;
   readonly proof: Uint8Array;
   /** Text of the statement document. */
   readonly statement: string;
 }
 
-interface Answer {
-  readonly report?: ProveReport;
+interface Answer<R> {
+  readonly report?: R;
   readonly proof?: string;
   readonly statement?: string;
   readonly error?: Record<string, string>;
@@ -38,7 +57,7 @@ interface Answer {
  *
  * @throws CodedError as the prover reports it; ConfigurationError PROVER_FAILED, CANCELLED
  */
-export async function runProver(request: object, onLine: (line: string) => void): Promise<Proved> {
+export async function runProver<R = ProveReport>(request: object, onLine: (line: string) => void): Promise<Proved<R>> {
   const child = startWorker('prove-main');
   let cancelled = false;
   const cancel = (): void => {
@@ -54,7 +73,7 @@ export async function runProver(request: object, onLine: (line: string) => void)
     for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
     await closed;
     if (cancelled) throw cancelledError();
-    const answer = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Answer;
+    const answer = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Answer<R>;
     if (answer.error !== undefined) throw reportedError({ code: 'PROVER_FAILED', ...answer.error });
     const { report, proof, statement } = answer;
     if (report === undefined || proof === undefined || statement === undefined) {

@@ -11,13 +11,17 @@ import {
   type Manifest,
 } from '#libs/step';
 
-/** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE; Rejection IDX_*, LABEL_RANGE, RECORDS_* */
+/**
+ * @param order in which records of the files come: the data owner's, unless another is named
+ * @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE; Rejection IDX_*, LABEL_RANGE, RECORDS_*
+ */
 export async function loadExamples(
   m: Manifest,
   { images, labels }: { readonly images: string; readonly labels: string },
+  order: (count: number) => Uint32Array = (count) => shuffledIndices(m.seed, count),
 ): Promise<Examples> {
   const [pixels, classes] = [parseIdxImages(await readLimited(images)), parseIdxLabels(await readLimited(labels))];
-  return orderExamples(m, pixels, classes, shuffledIndices(m.seed, classes.length));
+  return orderExamples(m, pixels, classes, order(classes.length));
 }
 
 /** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE */

@@ -35,9 +35,38 @@ const Request = z.strictObject({
 
 export type ProveRequest = z.infer<typeof Request>;
 
+const AccuracyRequest = z.strictObject({
+  accuracy: z.literal(true),
+  manifest: z.unknown(),
+  /** Paths of IDX files of the set, in its order. */
+  images: z.string().min(1),
+  labels: z.string().min(1),
+  /** Canonical weights. */
+  weights: z.string().min(1),
+  /** Files of 32 bytes in hexadecimal, which open the commitments to the weights and to the set; drawn where absent. */
+  weightsSeed: z.string().min(1).optional(),
+  dataSeed: z.string().min(1).optional(),
+  /** How many records to prove right; absent: all that are. */
+  correct: z.int().min(0).optional(),
+  threads: z.int().min(1).max(16).default(1),
+  profile: z.string().max(64).default('auto'),
+  memoryMiB: z.int().min(1).max(4096).default(proverMemoryMiB),
+});
+
+export type AccuracyRequest = z.infer<typeof AccuracyRequest>;
+
+/** @throws Rejection PROVE_REQUEST naming the member */
+export function parseAccuracyRequest(json: unknown): AccuracyRequest {
+  return parsed(AccuracyRequest, json);
+}
+
 /** @throws Rejection PROVE_REQUEST naming the member */
 export function parseProveRequest(json: unknown): ProveRequest {
-  const result = Request.safeParse(json);
+  return parsed(Request, json);
+}
+
+function parsed<T>(schema: z.ZodType<T>, json: unknown): T {
+  const result = schema.safeParse(json);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   throw new Rejection('PROVE_REQUEST', {

@@ -4,12 +4,7 @@ import type { Examples } from '#libs/step';
 import { hashMatrix, type OpenableCommitment } from '../commit/commit.js';
 import { LEAF_HEADER } from '../commit/hash.js';
 import type { Plan } from '../relation/plan.js';
-import {
-  accuracyContext,
-  accuracyScheme,
-  openAccuracy,
-  type AccuracyStatement,
-} from '../verifier/accuracy.js';
+import { accuracyContext, accuracyScheme, openAccuracy, type AccuracyStatement } from '../verifier/accuracy.js';
 import { reduceCount } from '../verifier/flow/count.js';
 import { checkOpening } from '../verifier/opening.js';
 import type { Backend } from './backend.js';
@@ -27,8 +22,8 @@ import { stepScript } from './step-script.js';
 export interface AccuracyInput {
   /** Commitments must be those that weights, records and seeds give. */
   readonly statement: Omit<AccuracyStatement, 'correct'>;
-  /** k: as many as are classed right, or fewer; absent: as many. */
-  readonly correct?: number | undefined;
+  /** Most records to show right; absent: all that are. */
+  readonly correctMax?: number | undefined;
   readonly weights: WeightSecret;
   readonly examples: Examples;
   readonly dataSeed: Uint8Array;
@@ -44,8 +39,8 @@ export interface AccuracyProof {
 
 /**
  * @throws GuardViolation GUARD_VIOLATION when a value leaves its range
- * @throws Rejection ACCURACY_COUNT when fewer records are classed right than are to be proved; STEP_STATEMENT when a
- *   commitment is not that of the given values; as `verifyAccuracyProof` when the proof would not be accepted
+ * @throws Rejection STEP_STATEMENT when a commitment is not that of the given values; as `verifyAccuracyProof` when the
+ *   proof would not be accepted
  */
 export function proveAccuracy(
   backend: Backend,
@@ -69,17 +64,16 @@ export function proveAccuracy(
   }
 }
 
-/** The integers of a forward pass, multiplicities of the lookups included, and how many records they show to be right. */
+/** The integers of a forward pass, multiplicities of the lookups included, and how many records they show right. */
 export function classRecords(
   backend: Backend,
   plan: Plan,
-  { weights, examples, correct: asked }: AccuracyInput,
+  { weights, examples, correctMax = Infinity }: AccuracyInput,
   cells?: Cells,
 ): { witness: SegmentWitness; correct: number } {
   const { shape } = plan;
   const witness = executeSegment(backend, shape, weights.weights, examples, 0, [0], undefined, cells?.room());
-  const correct = asked ?? rightRecords(plan, witness).length;
-  showOnly(plan, witness, correct);
+  const correct = showAtMost(plan, witness, correctMax);
   for (const [name, counts] of countLookups(backend, shape, witness)) witness.witness.set(name, counts);
   return { witness, correct };
 }
@@ -93,23 +87,17 @@ function rightRecords({ shape }: Plan, { witness }: SegmentWitness): number[] {
   return places.filter((place) => sel[place] === 1);
 }
 
-/** Lets go of records that are classed right until so many are left. */
-function showOnly(plan: Plan, segment: SegmentWitness, count: number): void {
+/** Lets go of records that are classed right until no more than so many are left. @returns how many are */
+function showAtMost(plan: Plan, segment: SegmentWitness, most: number): number {
   const { samples } = plan.shape;
   const [sel, q] = [segment.witness.get('sel')!, segment.witness.get('q')!];
   const right = rightRecords(plan, segment);
-  if (count > right.length) {
-    throw new Rejection('ACCURACY_COUNT', {
-      expected: `at most ${right.length} records, which are those classed right`,
-      got: String(count),
-      rule: 'libs/zk/SPEC.md §21',
-      action: 'prove fewer',
-    });
-  }
-  for (const place of right.slice(count)) {
+  const shown = Math.min(right.length, most);
+  for (const place of right.slice(shown)) {
     sel[place] = 0;
     for (let lower = place - samples; lower >= 0; lower -= samples) q[lower]! += 1;
   }
+  return shown;
 }
 
 /**

@@ -2,11 +2,13 @@
 import type { Manifest } from '#libs/step';
 import { accuracyShape } from '../commit/layout/accuracy.js';
 import { requireImplemented, type Profile } from '../commit/params.js';
-import { planOf, requireFloor, requireProvable, type Plan } from './plan.js';
+import { keptPlan, planOf, requireProvable, type Plan } from './plan.js';
 
 /** @throws Rejection STEP_EXTENSION; STEP_PLAN when the count cannot be proved under this profile with 100 bits */
 export function deriveAccuracyPlan(manifest: Manifest, profile: Profile, records: number): Plan {
-  return requireFloor(deriveAccuracyPlanUnchecked(manifest, requireImplemented(profile), records));
+  return keptPlan(manifest, profile, `accuracy ${records}`, (own) =>
+    deriveAccuracyPlanUnchecked(own, requireImplemented(profile), records),
+  );
 }
 
 /**

@@ -58,16 +58,26 @@ export interface Plan {
 /** Special rows of S after the stored ones: H, Π, E, real and X parts (libs/zk/SPEC.md §4.2). */
 export const specialRows = 6;
 
-/** The newest plans by variant and canonical manifest: deriving one takes as long as half a verification. */
+/** The newest plans by kind and canonical manifest: deriving one takes as long as half a verification. */
 const derivedPlans = new WeakMap<Profile, Map<string, Plan>>();
 const derivedPlansMax = 16;
 
 /** @throws Rejection STEP_EXTENSION; STEP_PLAN when this manifest cannot be proved under this profile with 100 bits */
 export function derivePlan(manifest: Manifest, profile: Profile, variant: Variant): Plan {
+  return keptPlan(manifest, profile, `steps ${variant}`, (own) =>
+    derivePlanUnchecked(own, requireImplemented(profile), variant),
+  );
+}
+
+/**
+ * The plan that was derived of late for this manifest, profile and kind, or one derived now.
+ * @throws Rejection STEP_PLAN below 100 bits in a round
+ */
+export function keptPlan(manifest: Manifest, profile: Profile, kind: string, derive: (own: Manifest) => Plan): Plan {
   const text = canonicalJson(manifest as unknown as CanonicalValue);
   const known = derivedPlans.get(profile) ?? new Map<string, Plan>();
-  const key = `${variant} ${text}`;
-  const plan = known.get(key) ?? derivePlanOnce(JSON.parse(text) as Manifest, profile, variant);
+  const key = `${kind} ${text}`;
+  const plan = known.get(key) ?? requireFloor(derive(JSON.parse(text) as Manifest));
   known.delete(key);
   known.set(key, plan);
   if (known.size > derivedPlansMax) known.delete(known.keys().next().value!);
@@ -75,12 +85,7 @@ export function derivePlan(manifest: Manifest, profile: Profile, variant: Varian
   return plan;
 }
 
-function derivePlanOnce(manifest: Manifest, profile: Profile, variant: Variant): Plan {
-  return requireFloor(derivePlanUnchecked(manifest, requireImplemented(profile), variant));
-}
-
-/** @throws Rejection STEP_PLAN below 100 bits in a round */
-export function requireFloor(plan: Plan): Plan {
+function requireFloor(plan: Plan): Plan {
   if (!(plan.soundness.minBits >= soundnessBitsMin)) {
     const weakest = plan.soundness.terms.reduce((a, b) => (b.bits < a.bits ? b : a));
     refuse(

@@ -1,17 +1,19 @@
 /** Small sets of records for tests of accuracy statements: seeded records and weights, their commitments, verdicts. */
 import { Rejection } from '#attestation/base';
 import { initialWeights, stepReference, type Examples, type Manifest, type Weights } from '#libs/step';
+import * as F from '../commit/field/extension.js';
 import type { Profile } from '../commit/params.js';
 import type { Backend } from '../prover/backend.js';
 import { commitData, commitWeights } from '../prover/commitments.js';
 import type { SegmentWitness } from '../prover/execute.js';
 import { countLookups } from '../prover/multiplicities.js';
-import { classRecords, proveCount, type AccuracyInput } from '../prover/prove-accuracy.js';
+import { classRecords, proveCount, type AccuracyInput, type AccuracyProof } from '../prover/prove-accuracy.js';
 import { deriveAccuracyPlanUnchecked } from '../relation/accuracy-plan.js';
 import type { Plan } from '../relation/plan.js';
 import { Transcript } from '../transcript/transcript.js';
 import { accuracyScheme, runAccuracyVerifier, type AccuracyStatement } from '../verifier/accuracy.js';
 import { ProofBytes } from '../verifier/source.js';
+import { flowOf, tellLies, type Lies } from './lies.js';
 import { seedOf, testManifest, testProfile } from './segments.js';
 
 export interface TestCount {
@@ -25,7 +27,7 @@ export interface CountChoice {
   readonly weights?: Weights;
   readonly examples?: Examples;
   readonly records?: number;
-  readonly correct?: number;
+  readonly correctMax?: number;
   readonly secret?: string;
 }
 
@@ -52,12 +54,39 @@ export function testCount(backend: Backend, choice: CountChoice = {}): TestCount
   const secret = seedOf(choice.secret ?? 'prover secret');
   return {
     plan,
-    input: { statement, correct: choice.correct, weights: { weights, seed: weightSeed }, examples, dataSeed, secret },
+    input: {
+      statement,
+      correctMax: choice.correctMax,
+      weights: { weights, seed: weightSeed },
+      examples,
+      dataSeed,
+      secret,
+    },
   };
 }
 
+/** A net whose logits are those of its last biases, whatever the record. */
+export function constantLogits(manifest: Manifest, biases: readonly bigint[]): Weights {
+  const weights = initialWeights(manifest);
+  return weights.map((tensor, k) => {
+    if (k < weights.length - 2) return tensor;
+    const values = k === weights.length - 1 ? BigInt64Array.from(biases) : new BigInt64Array(tensor.values.length);
+    return { ...tensor, values };
+  });
+}
+
+/** The same bytes with these labels. */
+export function withLabels(examples: Examples, labels: readonly number[]): Examples {
+  return { ...examples, labels: Uint8Array.from(labels) };
+}
+
 /** Logits of one record, by libs/step. */
-export function logitsOf(manifest: Manifest, weights: Weights, { features, labels }: Examples, record: number): bigint[] {
+export function logitsOf(
+  manifest: Manifest,
+  weights: Weights,
+  { features, labels }: Examples,
+  record: number,
+): bigint[] {
   const n0 = manifest.dims[0]!;
   const one = {
     count: 1,
@@ -79,26 +108,55 @@ export function rightByReference(manifest: Manifest, weights: Weights, examples:
   return right;
 }
 
-/** What a liar's witness says; `count` is the k that it claims. */
+/** Changes a witness before its lookups are counted. */
 export type CountForgery = (segment: SegmentWitness, plan: Plan) => void;
 
-/** Proves and verifies: 'accepted', or the code of the rejection. @param claim added to the honest count */
-export function countVerdict(
+/** What a liar does. */
+export interface Deceit {
+  readonly forge?: CountForgery;
+  /** Added to the honest k. */
+  readonly claim?: number;
+  readonly lies?: Lies;
+}
+
+/** Proves and verifies: 'accepted', or the code of the rejection. */
+export function countVerdict(backend: Backend, count: TestCount, deceit: Deceit = {}): string {
+  const told = tellLies(deceit.lies ?? new Map());
+  const { proof, statement } = proveLie(backend, count, deceit);
+  told.undo();
+  return codeOfCount(count.plan, statement, proof);
+}
+
+/** The flow of a lying prover, opening aside. */
+export function countFlow(
   backend: Backend,
-  { plan, input }: TestCount,
-  forge: CountForgery = () => undefined,
-  claim = 0,
-): string {
+  count: TestCount,
+  deceit: Deceit & { readonly places?: readonly number[] },
+) {
+  return flowOf(backend, deceit, () => void proveLie(backend, count, deceit));
+}
+
+/** Places of the constraints that do not hold for a liar. */
+export function brokenPlaces(backend: Backend, count: TestCount, deceit: Deceit): number[] {
+  const places = [...Array(count.plan.messages.constraints).keys()];
+  const { values } = countFlow(backend, count, { ...deceit, places });
+  return places.filter((place) => !F.equal(values.get(place)!, F.ZERO));
+}
+
+function proveLie(backend: Backend, { plan, input }: TestCount, { forge, claim = 0 }: Deceit): AccuracyProof {
   const { witness, correct } = classRecords(backend, plan, input);
-  forge(witness, plan);
+  forge?.(witness, plan);
   for (const [name, counts] of countLookups(backend, plan.shape, witness)) witness.witness.set(name, counts);
-  const { result } = proveCount(backend, plan, input, witness, correct + claim);
-  return codeOfCount(plan, result.statement, result.proof);
+  return proveCount(backend, plan, input, witness, correct + claim).result;
 }
 
 export function codeOfCount(plan: Plan, statement: AccuracyStatement, proof: Uint8Array): string {
+  return codeOf(() => runAccuracyVerifier(plan, statement, new Transcript(accuracyScheme), new ProofBytes(proof)));
+}
+
+function codeOf(verify: () => void): string {
   try {
-    runAccuracyVerifier(plan, statement, new Transcript(accuracyScheme), new ProofBytes(proof));
+    verify();
     return 'accepted';
   } catch (error) {
     if (error instanceof Rejection) return error.code;

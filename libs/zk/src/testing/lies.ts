@@ -89,12 +89,26 @@ interface Flow {
 /** Stops a prover once its constraints are known. */
 class Stop extends Error {}
 
+interface FlowChoice {
+  readonly lies?: Lies;
+  readonly places?: readonly number[];
+}
+
 /** Runs the flow of a prover, opening aside. */
 export function runFlow(
   backend: Backend,
   { plan, input }: TestSegment,
-  choice: { readonly lies?: Lies; readonly forge?: Forgery; readonly places?: readonly number[] } = {},
+  choice: FlowChoice & { readonly forge?: Forgery } = {},
 ): Flow {
+  return flowOf(backend, choice, () => {
+    const segment = runSegment(backend, plan, input);
+    choice.forge?.(segment);
+    proveWitness(backend, plan, input, segment);
+  });
+}
+
+/** The same of whatever proof `prove` makes. */
+export function flowOf(backend: Backend, choice: FlowChoice, prove: () => void): Flow {
   const events: FlowEvent[] = [];
   let flow: Flow | undefined;
   let sent = 0;
@@ -112,9 +126,7 @@ export function runFlow(
   });
   const mark = backend.mark();
   try {
-    const segment = runSegment(backend, plan, input);
-    choice.forge?.(segment);
-    proveWitness(backend, plan, input, segment);
+    prove();
   } catch (error) {
     if (!(error instanceof Stop)) throw error;
   } finally {
@@ -145,7 +157,7 @@ export function claimValue(backend: Backend, cells: Cells, combined: CombinedCla
 }
 
 /** Shifts messages until undone; `atMessage` is told the number of the next one. */
-function tellLies(lies: Lies, atMessage: (next: number) => void = () => undefined) {
+export function tellLies(lies: Lies, atMessage: (next: number) => void = () => undefined) {
   const honest = steps.stepScript;
   let given: Cells | undefined;
   const spy = vi.spyOn(steps, 'stepScript').mockImplementation(function* (cells, ...rest) {

@@ -1,5 +1,7 @@
 /** Door of the verifier half: everything an outsider needs to judge a step proof. */
 export { verifyStepProof } from './verify.js';
+export { verifyAccuracyProof, type AccuracyStatement } from './accuracy.js';
+export { deriveAccuracyPlan } from '../relation/accuracy-plan.js';
 export { dataDigestOf, weightsDigestOf, type Commitment } from '../commit/commitment.js';
 export { stepBytes, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';

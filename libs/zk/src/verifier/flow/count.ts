@@ -15,11 +15,7 @@ import { realSamples } from './tensors.js';
  * @param known   W0 and D, in this order
  * @param correct k
  */
-export function reduceCount(
-  protocol: MaskedProtocol,
-  known: readonly KnownTree[],
-  correct: number,
-): CombinedClaim {
+export function reduceCount(protocol: MaskedProtocol, known: readonly KnownTree[], correct: number): CombinedClaim {
   requireTrees(protocol, known);
   const leaf = reduceLookups(protocol);
   const values = receiveColumns(protocol);

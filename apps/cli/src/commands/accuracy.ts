@@ -1,0 +1,117 @@
+/** `veritrain prove --accuracy`, and what `proof verify` says of such a proof. */
+import { ConfigurationError, to0x } from '#attestation/base';
+import { readJson } from '#libs/client';
+import type { VerifiedAccuracyBundle } from '#libs/proof';
+import { log, printResult, table, type OutputOptions } from '../output.js';
+import { runProver, type AccuracyReport } from '../proof/prover-process.js';
+
+interface AccuracyOptions extends OutputOptions {
+  readonly manifest: string;
+  readonly images: string;
+  readonly labels: string;
+  readonly out: string;
+  readonly statement: string;
+  readonly threads: number;
+  readonly backend: string;
+  readonly profile: string;
+  readonly memory: number;
+  readonly weights?: string;
+  readonly correct?: number;
+  readonly weightsSeed?: string;
+  readonly dataSeed?: string;
+}
+
+/** Options that mean nothing without --accuracy, and those that mean nothing with it. */
+const ofSets = ['correct', 'weightsSeed', 'dataSeed'] as const;
+const ofSegments = ['from', 'steps', 'onChain', 'ptau', 'ptauSha256', 'zkey', 'zkeySha256', 'stateDigest'] as const;
+
+type Files = readonly (readonly [path: string, data: Uint8Array | string])[];
+
+/** @throws ConfigurationError ARGUMENT, and those of the prover */
+export async function proveAccuracy(options: AccuracyOptions, write: (files: Files) => void): Promise<void> {
+  const { images, labels, threads, profile, memory: memoryMiB, weights, correct, weightsSeed, dataSeed } = options;
+  if (weights === undefined) refuseArgument('--weights with --accuracy', 'none');
+  const other = given(options, ofSegments);
+  if (!['auto', 'sumcheck'].includes(options.backend))
+    refuseArgument('--backend sumcheck with --accuracy', options.backend);
+  if (other !== undefined) refuseArgument('--accuracy without what proves segments', dashed(other));
+  const request = {
+    ...{ accuracy: true, manifest: readJson(options.manifest), images, labels, weights, weightsSeed, dataSeed },
+    ...{ correct, threads, profile, memoryMiB },
+  };
+  const { report, proof, statement } = await runProver<AccuracyReport>(request, (line) => log(line));
+  write([
+    [options.out, proof],
+    [options.statement, `${statement}\n`],
+  ]);
+  printResult(options, report, () => readable(report, options.out));
+}
+
+/** What a verified statement says, as JSON and as rows. */
+export function accuracyFound(verified: VerifiedAccuracyBundle): {
+  json: Record<string, unknown>;
+  rows: [string, string][];
+} {
+  const { records, correct, soundnessBits, soundnessSumBits, soundnessRounds } = verified;
+  const digests = {
+    statementDigest: to0x(verified.statementDigest),
+    weightsDigest: to0x(verified.weights),
+    setRoot: to0x(verified.setRoot),
+    jobId: to0x(verified.jobId),
+  };
+  const strength = { soundnessBits, soundnessSumBits, soundnessRounds };
+  return {
+    json: { backend: 'accuracy', records, correct, share: correct / records, ...digests, ...strength },
+    rows: [
+      ['accepted', sentence(correct, records)],
+      ['statement', digests.statementDigest],
+      ['weights', digests.weightsDigest],
+      ['records', digests.setRoot],
+      ['soundness', `${soundnessBits.toFixed(1)} bits per round, ${soundnessSumBits.toFixed(1)} in all`],
+      ['you check', 'that the weights are those you bought, and that the root of the records is that of your set'],
+    ],
+  };
+}
+
+function readable(report: AccuracyReport, out: string): string {
+  const { records, correct, parts, openings } = report;
+  return table([
+    ['proved', sentence(correct, records)],
+    ['proof', `${out}, ${report.proofBytes.toLocaleString('en')} bytes, ${parts} ${parts === 1 ? 'part' : 'parts'}`],
+    ['statement', report.statementDigest],
+    ['weights', report.weightsDigest],
+    ['records', report.setRoot],
+    ['parameters', `${report.profile}, ${report.soundnessBits} bits per round, ${report.soundnessSumBits} in all`],
+    [
+      'openings',
+      `${openings.weights} of the ${openings.budget} that the commitment to the weights has, 1 of each part's`,
+    ],
+    ['time', `${report.proveWallSeconds} s, ${report.proveCpuSeconds} CPU s`],
+    ['memory', `${Math.ceil(report.peakBytes / 2 ** 20)} MiB linear`],
+    ['state', report.stateDigest],
+  ]);
+}
+
+/** Rounded down: it is not more than was proved. */
+function sentence(correct: number, records: number): string {
+  const share = (Math.floor((1000 * correct) / records) / 10).toFixed(1);
+  return `at least ${correct} of ${records} records right (${share} %)`;
+}
+
+/** @throws ConfigurationError ARGUMENT for an option that needs --accuracy */
+export function refuseWithoutAccuracy(options: object): void {
+  const other = given(options, ofSets);
+  if (other !== undefined) refuseArgument(`--accuracy with ${dashed(other)}`, 'none');
+}
+
+function given(options: object, names: readonly string[]): string | undefined {
+  return names.find((name) => (options as Record<string, unknown>)[name] !== undefined);
+}
+
+function dashed(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function refuseArgument(expected: string, got: string): never {
+  throw new ConfigurationError('ARGUMENT', { expected, got, rule: 'arguments of this command' });
+}

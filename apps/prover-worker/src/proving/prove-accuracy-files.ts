@@ -1,0 +1,120 @@
+/** How many records of IDX files given weights class right, proved in zero knowledge: the work of prove-main.ts without its process. */
+import { randomBytes } from 'node:crypto';
+import { fromHex, Rejection, to0x } from '#attestation/base';
+import { accuracyParts, accuracyText, verifyAccuracyBundle } from '#libs/proof';
+import { checkBounds, decodeWeights, parseManifest, stateDigest } from '#libs/step';
+import { createPool, KernelBackend } from '#libs/zk';
+import { openingBudget, type SoundnessTerm } from '#libs/zk/verifier';
+import { loadExamples, readLimited } from './files.js';
+import { proveParts } from './prove-parts.js';
+import type { Progress } from './report.js';
+import type { AccuracyRequest } from './request.js';
+import { createStopwatch } from './stopwatch.js';
+
+interface AccuracyReport {
+  readonly backend: 'accuracy';
+  readonly profile: string;
+  readonly records: number;
+  /** So many are proved right. */
+  readonly correct: number;
+  readonly parts: number;
+  /** weightsDigest of the weights, and the Merkle root of the set's dataDigests. */
+  readonly weightsDigest: string;
+  readonly setRoot: string;
+  readonly stateDigest: string;
+  /** Proofs that may open the commitment to the weights in all, and those of this bundle. */
+  readonly openings: { readonly budget: number; readonly weights: number };
+  readonly proofBytes: number;
+  readonly statementDigest: string;
+  /** From the first commitment to the last byte; reading files aside. */
+  readonly proveCpuSeconds: number;
+  readonly proveWallSeconds: number;
+  readonly peakBytes: number;
+  readonly peakResidentBytes: number;
+  readonly soundnessBits: number;
+  readonly soundnessSumBits: number;
+  readonly soundnessRounds: readonly SoundnessTerm[];
+  readonly phases: Readonly<Record<string, number>>;
+}
+
+interface ProvedAccuracy {
+  readonly report: AccuracyReport;
+  readonly proof: Uint8Array;
+  readonly statement: string;
+}
+
+/** A border of a job is opened by the proofs of the segments before and behind it. */
+const borderOpenings = 2;
+
+/** @throws Rejection, ConfigurationError */
+export async function proveAccuracyFiles(
+  request: AccuracyRequest,
+  onProgress: (progress: Progress) => void,
+): Promise<ProvedAccuracy> {
+  const manifest = parseManifest(request.manifest);
+  checkBounds(manifest, 'proved');
+  onProgress({ phase: 'load', percent: 0 });
+  const examples = await loadExamples(manifest, request, (count) => Uint32Array.from({ length: count }, (_, i) => i));
+  const weights = decodeWeights(manifest, await readLimited(request.weights));
+  const others = request.weightsSeed === undefined ? 0 : borderOpenings;
+  const plans = accuracyParts(manifest, request.profile, examples.count, others);
+  const [weightsSeed, dataSeed] = [await seedOf(request.weightsSeed), await seedOf(request.dataSeed)];
+  const watch = createStopwatch();
+  const engine = await createPool({
+    threads: request.threads,
+    rowLogMax: plans[0]!.profile.m,
+    memoryBytesMax: request.memoryMiB * 2 ** 20,
+  });
+  try {
+    const [began, at] = [process.cpuUsage(), performance.now()];
+    const proved = proveParts(
+      new KernelBackend(engine),
+      { manifest, plans, weights, examples, weightsSeed, dataSeed, correct: request.correct },
+      (phase, percent) => {
+        watch.enter(phase);
+        onProgress({ phase, percent });
+      },
+    );
+    watch.end();
+    const cpu = process.cpuUsage(began);
+    const proveWallSeconds = round((performance.now() - at) / 1000);
+    onProgress({ phase: 'verify', percent: 99 });
+    const verified = verifyAccuracyBundle(proved.bundle, proved.document);
+    const { profile } = plans[0]!;
+    const report: AccuracyReport = {
+      ...{ backend: 'accuracy', profile: profile.name, records: verified.records, correct: verified.correct },
+      ...{ parts: plans.length, weightsDigest: to0x(verified.weights), setRoot: to0x(verified.setRoot) },
+      stateDigest: to0x(stateDigest(manifest, weights)),
+      openings: { budget: openingBudget(profile), weights: plans.length },
+      proofBytes: proved.bundle.length,
+      statementDigest: to0x(verified.statementDigest),
+      proveCpuSeconds: round((cpu.user + cpu.system) / 1e6),
+      proveWallSeconds,
+      peakBytes: engine.memory.peakBytes,
+      peakResidentBytes: process.resourceUsage().maxRSS * 1024,
+      soundnessBits: round(verified.soundnessBits),
+      soundnessSumBits: round(verified.soundnessSumBits),
+      soundnessRounds: verified.soundnessRounds.map((term) => ({ ...term, bits: round(term.bits) })),
+      phases: watch.seconds(),
+    };
+    return { report, proof: proved.bundle, statement: accuracyText(proved.document) };
+  } finally {
+    await engine.close();
+  }
+}
+
+function round(value: number): number {
+  return Number(value.toFixed(3));
+}
+
+/** @throws Rejection PROVE_REQUEST for a file that does not hold 64 hexadecimal digits */
+async function seedOf(path: string | undefined): Promise<Uint8Array> {
+  if (path === undefined) return new Uint8Array(randomBytes(32));
+  const text = Buffer.from(await readLimited(path))
+    .toString('latin1')
+    .trim();
+  if (/^(0x)?[0-9a-f]{64}$/.test(text)) return fromHex(text);
+  throw new Rejection('PROVE_REQUEST', {
+    ...{ expected: 'a seed of 64 lower-case hexadecimal digits', got: path, rule: 'prover worker, request' },
+  });
+}
