@@ -1,13 +1,11 @@
 /** Into which parts a set of records is cut for statements about it, and under which profile (libs/proof/SPEC.md §9). */
 import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
-import { deriveAccuracyPlan, openingBudget, profileNamed, type Plan } from '#libs/zk/verifier';
-import { accuracyPartsMax } from './limits.js';
+import { deriveAccuracyPlan, profileNamed, type Plan } from '#libs/zk/verifier';
+import { admitParts } from './openings.js';
 
-/** The fastest first: where one does not reach 100 bits for a part of so many records, the next. */
+/** The fastest first. */
 const preference = ['fast64', 'large'];
-/** A profile is chosen that carries parts of so many records. */
-const usualPart = 4096;
 /** Up to so many records, one part costs no more than two. */
 const smallSet = 2048;
 
@@ -15,28 +13,24 @@ const smallSet = 2048;
  * One part where the profile carries it and few records fill it up to a power of two, for those are worked on, too. Else
  * parts of the largest power of two that the set fills and the profile carries, and one of the rest.
  *
- * @param profile  by name; auto: the first that carries a part of 4,096 records, or all there are
- * @param openings that the weights' commitment serves besides
- * @throws Rejection STEP_PLAN, STEP_EXTENSION; OPENING_BUDGET when every part's proof opens the weights' commitment too often
+ * @param profile  by name; auto: the first whose proofs are no more than the weights may be opened
+ * @param isBorder the commitment to the weights is a border of a job
+ * @throws Rejection STEP_PLAN, STEP_EXTENSION; OPENING_BUDGET when there are more parts than the weights may be opened
  */
-export function accuracyParts(manifest: Manifest, profile: string, records: number, openings = 0): readonly Plan[] {
-  const name = profile === 'auto' ? firstFor(manifest, Math.min(records, usualPart)) : profile;
-  const plans = cut(manifest, name, records);
-  const budget = openingBudget(profileNamed(name));
-  if (plans.length > accuracyPartsMax || plans.length + openings > budget) {
-    throw new Rejection('OPENING_BUDGET', {
-      expected: `at most ${Math.min(budget - openings, accuracyPartsMax)} proofs that open the commitment to the weights`,
-      got: `${plans.length} parts`,
-      rule: 'libs/zk/SPEC.md §13.5',
-      action: 'choose a profile that carries larger parts, or fewer records',
-    });
+export function accuracyParts(manifest: Manifest, profile: string, records: number, isBorder = false): readonly Plan[] {
+  const names = profile === 'auto' ? preference : [profile];
+  let refusal: Rejection | undefined;
+  for (const name of names) {
+    try {
+      const plans = cut(manifest, name, records);
+      admitParts(plans.length, profileNamed(name), isBorder);
+      return plans;
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      refusal = error;
+    }
   }
-  return plans;
-}
-
-function firstFor(manifest: Manifest, records: number): string {
-  const found = preference.find((name) => carried(manifest, name, records) !== undefined);
-  return found ?? preference.at(-1)!;
+  throw refusal!;
 }
 
 function cut(manifest: Manifest, name: string, records: number): Plan[] {

@@ -73,18 +73,30 @@ export function admitJob(admitted: readonly JobOpenings[], job: JobOpenings, pro
   return [...others, job];
 }
 
+/**
+ * Statements about a set of records in so many parts: the proof of each opens its part once and the weights once.
+ *
+ * @param isBorder the weights' commitment is a border of a job, which the proofs of two segments open
+ * @throws Rejection OPENING_BUDGET when the weights would be opened once too often
+ */
+export function admitParts(parts: number, profile: Profile, isBorder: boolean): void {
+  const action = 'choose a profile that carries larger parts, or fewer records';
+  demand('commitment to weights', parts + (isBorder ? 2 : 0), openingBudget(profile), action);
+}
+
 const none = new Uint8Array();
+const sealAgain = 'seal the data set again under a new key, or train fewer epochs';
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function demand(what: string, openings: number, budget: number): void {
+function demand(what: string, openings: number, budget: number, action = sealAgain): void {
   if (openings <= budget) return;
   throw new Rejection('OPENING_BUDGET', {
     expected: `at most ${budget} openings of one ${what}`,
     got: `${openings}`,
     rule: 'libs/zk/SPEC.md §13.5',
-    action: 'seal the data set again under a new key, or train fewer epochs',
+    action,
   });
 }

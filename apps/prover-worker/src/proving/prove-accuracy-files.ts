@@ -43,9 +43,6 @@ interface ProvedAccuracy {
   readonly statement: string;
 }
 
-/** A border of a job is opened by the proofs of the segments before and behind it. */
-const borderOpenings = 2;
-
 /** @throws Rejection, ConfigurationError */
 export async function proveAccuracyFiles(
   request: AccuracyRequest,
@@ -56,8 +53,7 @@ export async function proveAccuracyFiles(
   onProgress({ phase: 'load', percent: 0 });
   const examples = await loadExamples(manifest, request, (count) => Uint32Array.from({ length: count }, (_, i) => i));
   const weights = decodeWeights(manifest, await readLimited(request.weights));
-  const others = request.weightsSeed === undefined ? 0 : borderOpenings;
-  const plans = accuracyParts(manifest, request.profile, examples.count, others);
+  const plans = accuracyParts(manifest, request.profile, examples.count, request.weightsSeed !== undefined);
   const [weightsSeed, dataSeed] = [await seedOf(request.weightsSeed), await seedOf(request.dataSeed)];
   const watch = createStopwatch();
   const engine = await createPool({

@@ -16,6 +16,7 @@ export function deriveAccuracyPlan(manifest: Manifest, profile: Profile, records
  * @throws Rejection STEP_PLAN
  */
 export function deriveAccuracyPlanUnchecked(manifest: Manifest, profile: Profile, records: number): Plan {
+  const shape = accuracyShape(manifest, profile, records);
   requireProvable(manifest);
-  return planOf(accuracyShape(manifest, profile, records), profile, 'separate', 'fxt-zk/accuracy/plan/1');
+  return planOf(shape, profile, 'separate', 'fxt-zk/accuracy/plan/1');
 }

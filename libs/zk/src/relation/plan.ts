@@ -1,5 +1,5 @@
 /** The verification key of a shape: a pure function of (manifest, profile, variant) (libs/zk/SPEC.md §4.5). */
-import { concatBytes, keccak, taggedDigest, uintBe, utf8 } from '#attestation/base';
+import { concatBytes, keccak, taggedDigest, utf8 } from '#attestation/base';
 import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
 import { LEAF_HEADER } from '../commit/hash.js';
 import {
@@ -14,7 +14,7 @@ import { log2Ceil } from '../commit/layout/log2.js';
 import { committedHead } from '../commit/layout/losses/index.js';
 import { refuse } from '../commit/layout/refuse.js';
 import { shapeOf, type Shape } from '../commit/layout/shape.js';
-import { bySize, counted, layoutWords, treeLayout, type TreeLayout } from '../commit/layout/tree-layout.js';
+import { bySize, counted, layoutWords, treeLayout, wordBytes, type TreeLayout } from '../commit/layout/tree-layout.js';
 import { randomPerRow, requireImplemented, type Profile } from '../commit/params.js';
 import { soundness, soundnessBitsMin, type ShapeCounts, type Soundness } from '../soundness.js';
 import { lookupKinds } from './kinds.js';
@@ -216,7 +216,7 @@ export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array 
     ...[messages.products, messages.maskedMessages, messages.slotVars, messages.padVars],
     ...laterWords(shape, profile),
   ];
-  return concatBytes(keccak(utf8(profile.name)), ...words.map((word) => uintBe(word, 4)));
+  return concatBytes(keccak(utf8(profile.name)), wordBytes(words));
 }
 
 /**

@@ -15,6 +15,7 @@ import { accuracyScheme, runAccuracyVerifier, type AccuracyStatement } from '../
 import { ProofBytes } from '../verifier/source.js';
 import { flowOf, tellLies, type Lies } from './lies.js';
 import { seedOf, testManifest, testProfile } from './segments.js';
+import { partsRead, type ProofPart } from './structure.js';
 
 export interface TestCount {
   readonly plan: Plan;
@@ -148,6 +149,11 @@ function proveLie(backend: Backend, { plan, input }: TestCount, { forge, claim =
   forge?.(witness, plan);
   for (const [name, counts] of countLookups(backend, plan.shape, witness)) witness.witness.set(name, counts);
   return proveCount(backend, plan, input, witness, correct + claim).result;
+}
+
+/** The parts of an accepted proof, in order. */
+export function partsOfCount(plan: Plan, statement: AccuracyStatement, proof: Uint8Array): readonly ProofPart[] {
+  return partsRead(proof, (source) => runAccuracyVerifier(plan, statement, new Transcript(accuracyScheme), source));
 }
 
 export function codeOfCount(plan: Plan, statement: AccuracyStatement, proof: Uint8Array): string {

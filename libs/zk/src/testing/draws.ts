@@ -5,12 +5,15 @@
 import type { Profile } from '../commit/params.js';
 import { dataTrees } from '../commit/layout/blocks.js';
 import type { Backend } from '../prover/backend.js';
+import { proveAccuracy } from '../prover/prove-accuracy.js';
 import { proveSegment } from '../prover/prove.js';
 import type { Plan } from '../relation/plan.js';
 import type { Site } from '../transcript/sites.js';
 import { Transcript } from '../transcript/transcript.js';
 import { ProofBytes } from '../verifier/source.js';
+import { accuracyScheme, runAccuracyVerifier } from '../verifier/accuracy.js';
 import { runVerifier } from '../verifier/verify.js';
+import type { TestCount } from './accuracy.js';
 import type { TestSegment } from './segments.js';
 
 const scale = 600n;
@@ -146,8 +149,21 @@ interface Drawn {
  */
 export function soundnessByDraws(backend: Backend, segment: TestSegment, plan: Plan = segment.plan): Drawn {
   const { proof, statement } = proveSegment(backend, segment.plan, segment.input);
-  const transcript = new CountingTranscript();
-  runVerifier(segment.plan, statement, transcript, new ProofBytes(proof));
+  return soundnessOf(plan, new CountingTranscript(), (transcript) => {
+    runVerifier(segment.plan, statement, transcript, new ProofBytes(proof));
+  });
+}
+
+/** The same of a statement about a set of records. */
+export function countSoundnessByDraws(backend: Backend, { plan, input }: TestCount): Drawn {
+  const { proof, statement } = proveAccuracy(backend, plan, input);
+  return soundnessOf(plan, new CountingTranscript(accuracyScheme), (transcript) => {
+    runAccuracyVerifier(plan, statement, transcript, new ProofBytes(proof));
+  });
+}
+
+function soundnessOf(plan: Plan, transcript: CountingTranscript, verify: (counted: Transcript) => void): Drawn {
+  verify(transcript);
   const errors = errorsOf(plan);
   const drawn = [...transcript.draws].flatMap(([site, count]) => {
     const own = errors[site];

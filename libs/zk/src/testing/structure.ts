@@ -62,8 +62,13 @@ class WatchedProof extends ProofBytes {
 
 /** The parts of an accepted proof, in order; together they are all of its bytes. */
 export function partsOf(plan: Plan, statement: StepProofStatement, proof: Uint8Array): readonly ProofPart[] {
+  return partsRead(proof, (source) => void runVerifier(plan, statement, new Transcript(), source));
+}
+
+/** The same of whatever a verifier reads. */
+export function partsRead(proof: Uint8Array, verify: (source: ProofBytes) => void): readonly ProofPart[] {
   const source = new WatchedProof(proof);
-  runVerifier(plan, statement, new Transcript(), source);
+  verify(source);
   return source.parts;
 }
 

@@ -4,7 +4,8 @@ import { createEngine } from '../commit/kernels/index.js';
 import { profileNamed, type Profile } from '../commit/params.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import type { Variant } from '../relation/plan.js';
-import { soundnessByDraws } from '../testing/draws.js';
+import { testCount } from '../testing/accuracy.js';
+import { countSoundnessByDraws, soundnessByDraws } from '../testing/draws.js';
 import { testManifest, testSegment } from '../testing/segments.js';
 
 /** As behind level 1 of chain64, with less grinding. */
@@ -36,5 +37,24 @@ describe.each<[string, Variant, Partial<Profile>]>([
 
   it('draws at every site', () => {
     expect(sites).toBeGreaterThanOrEqual(19);
+  });
+});
+
+describe.each<[string, Partial<Profile>]>([
+  ['small', {}],
+  ['chain64', { m: 13, k1: 3, grind0: 12, grind1: 12, deeper: [levelOf64] }],
+])('soundness of a count under %s, by what a verifier draws', (name, change) => {
+  const count = testCount(backend, { profile: { ...profileNamed(name), ...change }, records: 40 });
+  const { sites, sumBits, weakestBits } = countSoundnessByDraws(backend, count);
+  const { soundness } = count.plan;
+
+  it('is in sum and in each round no less than the plan says, and hardly more', () => {
+    expect(sumBits).toBeGreaterThanOrEqual(soundness.sumBits - 1e-6);
+    expect(sumBits - soundness.sumBits).toBeLessThan(0.05);
+    expect(weakestBits).toBeCloseTo(soundness.minBits, 1);
+  });
+
+  it('draws at every site but that of the updates', () => {
+    expect(sites).toBeGreaterThanOrEqual(18);
   });
 });

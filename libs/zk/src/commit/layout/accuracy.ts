@@ -4,11 +4,11 @@ import { committedHead } from './losses/index.js';
 import { refuse } from './refuse.js';
 import { shapeOf, type Shape } from './shape.js';
 
-/** Most records of one set. */
-const recordsMax = 2 ** 20;
+/** Most records of one statement: a verifier sums over them. */
+const recordsMax = 2 ** 17;
 
 /**
- * @param records  n, 1 to 2^20
+ * @param records  n, 1 to 2^17
  * @throws Rejection STEP_PLAN for a manifest that cannot be proved, or another number of records
  */
 export function accuracyShape(

@@ -1,5 +1,5 @@
 /** How the blocks of one tree lie in its rows, and the digest that binds this (libs/zk/SPEC.md §2.1, §4.2). */
-import { taggedDigest, uintBe } from '#attestation/base';
+import { taggedDigest } from '#attestation/base';
 import { LEAF_HEADER } from '../hash.js';
 import { randomPerRow, type Profile } from '../params.js';
 import { blockCode, dataBlocks, weightBlocks, type BlockSpec, type DataTree } from './blocks.js';
@@ -66,7 +66,18 @@ export function layoutDigest(layout: TreeLayout, shape: Shape, profile: Profile)
       ? [profile.oodPoints, inputsFirst ? 1 : 0, shape.steps]
       : [...(profile.oodPoints === 1 && !inputsFirst ? [] : [profile.oodPoints]), ...(inputsFirst ? [1] : [])]),
   ];
-  return taggedDigest('fxt-zk/layout/1', ...words.map((word) => uintBe(word, 4)));
+  return taggedDigest('fxt-zk/layout/1', wordBytes(words));
+}
+
+/** Big-endian words of 32 bits, as many as there are: large trees have more than a call takes arguments. */
+export function wordBytes(words: readonly number[]): Uint8Array {
+  const bytes = new Uint8Array(4 * words.length);
+  const view = new DataView(bytes.buffer);
+  words.forEach((word, k) => {
+    if (word >>> 0 !== word) throw new RangeError(`${word} does not fit in 4 bytes`);
+    view.setUint32(4 * k, word);
+  });
+  return bytes;
 }
 
 /** Rows, each with its segments: (block code, start in block, start in row, length). */

@@ -1,0 +1,215 @@
+/**
+ * What a statement about a set of records hides (libs/zk/SPEC.md §21): each mask drawn anew changes all that it hides,
+ * no two statements share a pad, and a simulator without a witness makes a transcript that is accepted.
+ */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { toHex } from '#attestation/base';
+import type { BaseArray } from '../commit/backend.js';
+import { buildTree, encodeMatrix, type OpenableTree } from '../commit/commit.js';
+import { extFromDigest } from '../commit/field/bytes.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
+import { createEngine } from '../commit/kernels/index.js';
+import { oodWord } from '../commit/layout/ood.js';
+import { randomPerRow } from '../commit/params.js';
+import * as randomness from '../commit/randomness.js';
+import * as multiproof from '../merkle/multiproof.js';
+import { levelsOf } from '../relation/levels.js';
+import { partsOfCount, testCount, type CountChoice } from '../testing/accuracy.js';
+import { claimValue, freezeChallenges, frozenChallenge } from '../testing/lies.js';
+import { seedOf, testManifest, testProfile } from '../testing/segments.js';
+import type { ProofPart } from '../testing/structure.js';
+import { Transcript } from '../transcript/transcript.js';
+import { accuracyScheme, openAccuracy, runAccuracyVerifier, type AccuracyStatement } from '../verifier/accuracy.js';
+import { reduceCount } from '../verifier/flow/count.js';
+import { checkOpening } from '../verifier/opening.js';
+import { ProofBytes } from '../verifier/source.js';
+import { Cells } from './cells.js';
+import { KernelBackend } from './kernel-backend.js';
+import * as mask from './mask.js';
+import { openingScript } from './opening-script.js';
+import { proveAccuracy } from './prove-accuracy.js';
+import { ProverSource } from './prover-source.js';
+import { RecordingTranscript } from './recording-transcript.js';
+import type { Script } from './sumcheck-script.js';
+
+const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
+const profile = { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 };
+const { plan } = testCount(backend, { profile });
+
+afterEach(() => vi.restoreAllMocks());
+
+interface Run {
+  readonly proof: Uint8Array;
+  readonly parts: readonly ProofPart[];
+}
+
+type Draw = typeof randomness.prfElements;
+const drawn: Draw = randomness.prfElements;
+
+/** A run with fixed challenges and one key, but for the seed that the mask of this label is drawn from; none: zeros. */
+function run(label: string, seed: string | undefined): Run {
+  vi.spyOn(mask, 'accuracyKey').mockReturnValue(seedOf('key'));
+  vi.spyOn(randomness, 'prfElements').mockImplementation((engine, own, name, index, count): BaseArray => {
+    if (name !== label) return drawn(engine, own, name, index, count);
+    return seed === undefined ? engine.base(count) : drawn(engine, seedOf(seed), name, index, count);
+  });
+  const thaw = freezeChallenges();
+  const own = testCount(backend, { profile });
+  const { proof, statement } = proveAccuracy(backend, own.plan, own.input);
+  const parts = partsOfCount(own.plan, statement, proof);
+  thaw();
+  vi.restoreAllMocks();
+  return { proof, parts };
+}
+
+type Pick = (run: Run) => readonly ProofPart[];
+const ofKind =
+  (kind: ProofPart['kind']): Pick =>
+  ({ parts }) =>
+    parts.filter((part) => part.kind === kind);
+const rowRounds: Pick = (made) => ofKind('clear')(made).slice(3, 3 + 2 * plan.rowVars);
+const folded: Pick = (made) => {
+  const first = 3 + 2 * plan.rowVars + 2 + 2 * (profile.k1 + 1);
+  return ofKind('clear')(made).slice(first, first + 2 ** (profile.m - profile.k1));
+};
+const stored = plan.trees.S.rows.length;
+const symbols =
+  (first: number, count: number): Pick =>
+  ({ parts }) =>
+    parts
+      .filter(({ kind, tree }) => kind === 'symbol' && tree === 'S')
+      .filter((_, k) => k % (stored + 6) >= first && k % (stored + 6) < first + count);
+
+function common(pick: Pick, a: Run, b: Run): number {
+  const bytes = (made: Run): string[] =>
+    pick(made).map(({ offset, length }) => toHex(made.proof.subarray(offset, offset + length)));
+  const other = bytes(b);
+  return bytes(a).filter((part, k) => part === other[k]).length;
+}
+
+describe('masks', () => {
+  it.each<[string, string, Pick]>([
+    ['the pads', 'pads', ofKind('masked')],
+    ['the strip of pads', 'strip', rowRounds],
+    ['the mask of the strip', 'strip mask', symbols(stored + 4, 2)],
+    ['the mask row', 'H', folded],
+    ['the random coefficients of the mask row', 'H random', symbols(stored, 2)],
+    ['the random coefficients of the rows', 'row', symbols(0, stored)],
+  ])('%s, drawn anew, change all that they hide, and left out are missed', (_name, label, pick) => {
+    const [a, b] = [run(label, 'one'), run(label, 'another')];
+    expect(pick(a).length).toBeGreaterThan(0);
+    expect(common(pick, a, b)).toBe(0);
+    const [c, d] = [run(label, undefined), run(label, undefined)];
+    expect(common(pick, c, d)).toBe(pick(c).length);
+  });
+});
+
+describe('pads', () => {
+  /** Of the masked messages of a proof, in hexadecimal. */
+  const padsOf = (choice: CountChoice, change: (statement: AccuracyStatement) => object = () => ({})): string => {
+    const keys: Uint8Array[] = [];
+    const honest = mask.accuracyKey;
+    vi.spyOn(mask, 'accuracyKey').mockImplementation((...given) => {
+      const key = honest(...given);
+      keys.push(key);
+      return key;
+    });
+    const { plan: own, input } = testCount(backend, { profile, records: 16, ...choice });
+    const statement = { ...input.statement, ...change({ ...input.statement, correct: 0 }) };
+    proveAccuracy(backend, own, { ...input, statement });
+    vi.restoreAllMocks();
+    return toHex(keys[0]!);
+  };
+
+  it('are those of one statement, one witness and one secret alone', () => {
+    const first = padsOf({});
+    expect(padsOf({})).toBe(first);
+    const others = [
+      padsOf({ secret: 'another' }),
+      padsOf({ records: 15 }),
+      padsOf({ correctMax: 0 }),
+      padsOf({}, () => ({ outerDigest: seedOf('another') })),
+      padsOf({ manifest: { ...testManifest({ dims: [3, 4, 3] }), seed: `0x${'44'.repeat(32)}` } }),
+    ];
+    expect(new Set([first, ...others]).size).toBe(others.length + 1);
+  });
+});
+
+let draws = 0;
+const uniform = (count: number): BigUint64Array =>
+  drawn(backend, seedOf('simulator'), 'simulated', draws++, count) as BigUint64Array;
+const element = (): Ext => {
+  const [c0, c1] = uniform(2);
+  return { c0: c0!, c1: c1! };
+};
+
+/** Uniform messages without end. */
+function* noiseScript(): Script {
+  for (;;) yield element();
+}
+
+/** Rows of noise in the place of every tree. */
+function noise(ood: Readonly<Record<'W0' | 'D', readonly Ext[]>>) {
+  const cells = new Cells(plan, backend);
+  const trees = ['S', 'D', 'W0'] as const;
+  for (const row of trees.flatMap((tree) => plan.trees[tree].globalRows)) cells.row(row)!.set(uniform(2 ** profile.m));
+  const special = mask.maskRows(backend, plan, seedOf('simulated masks'));
+  const treeOf = (tree: (typeof trees)[number]): OpenableTree => {
+    const random = uniform(plan.trees[tree].rows.length * randomPerRow(profile));
+    const isWitness = tree === 'S';
+    const messages = [...cells.rows(tree), ...(isWitness ? special.messages : [])];
+    const joined = isWitness ? BigUint64Array.from([...random, ...special.random]) : random;
+    const matrix = encodeMatrix(backend, { messages, random: joined }, profile);
+    const aux = backend.counterHashes(seedOf(`aux ${tree}`), 0, 2 ** (profile.m + profile.logBlowup));
+    const tops = buildTree(backend, aux, profile.digestBytes);
+    return { matrix, tree: tops, endings: { given: aux }, ...(isWitness ? {} : { ood: ood[tree] }) };
+  };
+  return { cells, trees: { S: treeOf('S'), D: treeOf('D'), W0: treeOf('W0') }, masks: special.masks };
+}
+
+it('simulates an accepted transcript of any count without a witness', () => {
+  const ood = { W0: [element()], D: [element()] };
+  const { input } = testCount(backend, { profile });
+  const of = (tree: 'W0' | 'D') => ({ root: seedOf(tree), ood: oodWord(ood[tree]) });
+  const claimed: AccuracyStatement = { ...input.statement, correct: 5, weights: of('W0'), data: of('D') };
+  const thaw = freezeChallenges();
+  const { cells, trees, masks } = noise(ood);
+  const honest = multiproof.rootOf;
+  const order = 3 + levelsOf(profile).length;
+  let call = 0;
+  // The last hash of a path gives the root that the statement names.
+  vi.spyOn(multiproof, 'rootOf').mockImplementation((...given) => {
+    const reached = honest(...given);
+    return [claimed.weights.root, trees.S.tree.root, claimed.data.root][call++ % order] ?? reached;
+  });
+  const source = new ProverSource(backend, uniform(2 * 2 ** plan.messages.padVars), trees);
+  const opened = openAccuracy(plan, claimed, new Transcript(accuracyScheme), source);
+  source.follow(noiseScript());
+  const combined = reduceCount(opened.protocol, opened.known, claimed.correct);
+  const transcript = new RecordingTranscript(accuracyScheme);
+  const opening = new ProverSource(backend, uniform(2), trees);
+  const given = { cells, transcript, combined, masks, trees, publish: opening.publish.bind(opening) };
+  opening.follow(carried(given));
+  checkOpening(plan, transcript, opening, combined, opened.roots);
+  const proof = Uint8Array.from([...source.bytes(), ...opening.bytes()]);
+  const verify = (): void => runAccuracyVerifier(plan, claimed, new Transcript(accuracyScheme), new ProofBytes(proof));
+  expect(verify).not.toThrow();
+  thaw();
+  expect(verify).toThrow('STEP_');
+  vi.restoreAllMocks();
+  const again = freezeChallenges();
+  expect(verify).toThrow('STEP_MERKLE_W0');
+  again();
+});
+
+/** The opening of the noise, u moved so that it carries the claim. */
+function* carried(given: Parameters<typeof openingScript>[0]): Script {
+  const { rowVars } = plan;
+  const missing = F.sub(given.combined.target, claimValue(backend, given.cells, given.combined));
+  const delta = extFromDigest(frozenChallenge('delta', 0));
+  const shift = F.neg(F.mul(delta, F.scale(missing, inversePowerOfTwo(rowVars))));
+  let place = 0;
+  for (const message of openingScript(given)) yield place++ === 2 * rowVars ? F.add(message, shift) : message;
+}
