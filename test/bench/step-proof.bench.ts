@@ -1,7 +1,7 @@
 /**
  * Step proofs: samples proved per second, CPU time, proof bytes, time to verify, soundness, memory; the CPU time of a
  * proof against the engine's own execution of the same steps; growth when steps, batch or width double; the commitment
- * an enclave makes. Two threads; untimed proofs until the kernels are compiled for good, then three of which the median
+ * an enclave makes; how many of 10,000 records weights class right. Two threads; untimed proofs until the kernels are compiled for good, then three of which the median
  * counts. Each result names the shape, its segment length and its profile.
  */
 import { keccak, utf8 } from '#attestation/base';
@@ -14,7 +14,9 @@ import { proveRange, type ProvedRange } from '../../apps/prover-worker/src/provi
 import { Engine } from '../../enclave/src/engine/engine.js';
 import { benchPeers } from './peers/peers.js';
 import { madeUp } from './made-up.js';
+import { benchCount } from './record-count.js';
 import type { BenchResult } from './result.js';
+import { median, since, start, summary } from './timing.js';
 
 interface Shape {
   readonly dims: readonly number[];
@@ -52,7 +54,7 @@ const doublings: readonly (readonly [what: string, shape: Shape])[] = [
 export async function run({ peers }: { readonly peers: boolean }): Promise<BenchResult[]> {
   const results: BenchResult[] = peers ? await benchPeers() : [];
   for (const shape of shapes) results.push(...(await benchShape(shape)));
-  return [...results, ...(await benchGrowth()), await benchVerifyGrowth(), benchCommitment()];
+  return [...results, ...(await benchGrowth()), await benchVerifyGrowth(), benchCommitment(), ...(await benchCount())];
 }
 
 /** What proving one shape took, run by run. */
@@ -227,30 +229,6 @@ function timesOf(count: number, work: () => unknown): number[] {
   }).slice(count);
 }
 
-interface Start {
-  readonly at: number;
-  readonly cpu: NodeJS.CpuUsage;
-}
-
-function start(): Start {
-  return { at: performance.now(), cpu: process.cpuUsage() };
-}
-
-/** Seconds of wall time, and of CPU time of all threads. */
-function since({ at, cpu }: Start): { wall: number; cpu: number } {
-  const { user, system } = process.cpuUsage(cpu);
-  return { wall: (performance.now() - at) / 1000, cpu: (user + system) / 1e6 };
-}
-
 function labelOf({ dims, batch, T }: Shape, { profile }: Plan): string {
   return `${dims.join('-')} b${batch}, T ${T}, ${profile.name}`;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
-
-function summary(name: string, unit: string, values: readonly number[]): BenchResult {
-  const sorted = [...values].sort((a, b) => a - b);
-  return { name, unit, n: sorted.length, min: sorted[0]!, median: median(values), max: sorted.at(-1)! };
 }
