@@ -3,7 +3,7 @@ import type { BaseArray } from '../commit/backend.js';
 import type { Columns } from '../commit/columns.js';
 import * as F from '../commit/field/extension.js';
 import { dataTrees, type DataTree } from '../commit/layout/blocks.js';
-import { relatedLosses } from '../relation/losses/index.js';
+import { relatedHeads } from '../relation/heads.js';
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { Backend } from './backend.js';
 import type { SegmentRoom, SegmentWitness } from './step-state.js';
@@ -102,7 +102,7 @@ function rowCount(plan: Plan): number {
 /** The tensors that messages are made of but no tree holds, with their sizes. */
 function virtualSizes({ shape }: Plan): [name: string, size: number][] {
   const rowSize = shape.steps * shape.samples;
-  const { pieces, rows } = relatedLosses[shape.loss].hidden;
+  const { pieces, rows } = relatedHeads[shape.loss].hidden;
   const hidden = shape.layers
     .slice(0, -1)
     .flatMap(({ layer }) => (shape.isForward ? ['Z'] : ['Z', 'MH', 'H']).map((name) => [name, layer] as const));

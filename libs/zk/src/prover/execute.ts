@@ -8,7 +8,7 @@ import type { DoubleRows } from '../commit/backend.js';
 import { dataColumns, writeRecords, paddedWeights, unpaddedWeights, type Columns } from '../commit/columns.js';
 import type { Shape, StepShape } from '../commit/layout/shape.js';
 import type { Backend } from './backend.js';
-import { executedLosses } from './losses/index.js';
+import { executedHeads } from './heads.js';
 import { guardOf, slice, type SegmentRoom, type SegmentWitness, type StepState } from './step-state.js';
 import { highLimbs, joined, largest, sumInLimbs } from './strayed.js';
 
@@ -58,7 +58,7 @@ export function weightsAfter(shape: StepShape, columns: Pick<SegmentWitness, 'af
 export function runStep(state: StepState): void {
   const { shape, columns } = state;
   for (const scale of shape.layers) forward(state, scale);
-  executedLosses[shape.loss].run(state);
+  executedHeads[shape.loss].run(state);
   if (shape.isForward) return;
   for (const scale of shape.layers.slice(1).reverse()) backward(state, scale);
   for (const scale of shape.layers) update(state, scale, columns.after);

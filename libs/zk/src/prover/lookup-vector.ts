@@ -8,7 +8,7 @@ import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import type { DataTree } from '../commit/layout/blocks.js';
 import type { LookupBlock } from '../relation/lookups.js';
-import { relatedLosses } from '../relation/losses/index.js';
+import { relatedHeads } from '../relation/heads.js';
 import { placedBlock, type PlacedBlock } from '../relation/plan.js';
 import { columnForms, type ColumnValues } from '../verifier/flow/columns.js';
 import { ofClaim, type Axis, type Claim, type LinearForm } from '../verifier/linear-form.js';
@@ -119,7 +119,7 @@ const virtualMark = '@';
 
 function virtualValues(cells: Cells): ColumnValues {
   const { layers, pieces, loss, isForward } = cells.plan.shape;
-  const { hidden } = relatedLosses[loss];
+  const { hidden } = relatedHeads[loss];
   const template = placedBlock(cells.plan, 'S', 'hL');
   const symbol = (name: string): LinearForm => {
     const block: PlacedBlock = { ...template, name: virtualMark + name };

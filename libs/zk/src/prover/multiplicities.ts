@@ -2,7 +2,7 @@
 import type { Columns } from '../commit/columns.js';
 import type { Shape } from '../commit/layout/shape.js';
 import type { Backend, SumTerm } from './backend.js';
-import { executedLosses } from './losses/index.js';
+import { executedHeads } from './heads.js';
 import { count, logitCount } from './losses/loss.js';
 import type { SegmentWitness } from './step-state.js';
 
@@ -14,7 +14,7 @@ export function countLookups(backend: Backend, shape: Shape, segment: SegmentWit
   const mA = backend.doubles(tableSize);
   hiddenLookups(backend, shape, segment, mR, mA);
   logitLookups(shape, segment, mR);
-  const ofLoss = executedLosses[shape.loss].countLookups(shape, segment, mR);
+  const ofLoss = executedHeads[shape.loss].countLookups(shape, segment, mR);
   if (!shape.isForward) borderLookups(backend, shape, segment, mR);
   return new Map([['mR', mR], ['mA', mA], ...ofLoss]);
 }
@@ -55,7 +55,7 @@ function hiddenLookups(
 function logitLookups(shape: Shape, segment: SegmentWitness, mR: Float64Array): void {
   const s = shape.layers.at(-1)!.forwardShift;
   const [hL, Z] = [segment.witness.get('hL')!, segment.virtual.get('ZL')!];
-  const logit = executedLosses[shape.loss].logit(segment.witness);
+  const logit = executedHeads[shape.loss].logit(segment.witness);
   const isUnscaled = shape.unscaled.at(-1)!.forward;
   const [unit, limb, scale, end] = [2 ** s, 2 ** (s - 16), 2 ** (32 - s), logitCount(shape)];
   for (let i = 0; i < end; i++) {

@@ -5,12 +5,12 @@ import { oodOf } from '../commit/commit.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { eqTable, halves, suffix, type Point } from '../commit/field/multilinear.js';
-import { relatedLosses } from '../relation/losses/index.js';
+import { relatedHeads } from '../relation/heads.js';
 import { segmentWeights, updateWeights } from '../verifier/flow/borders.js';
 import { classPoint, hiddenPoint, rowPoint, weightPoint, type TensorPoint } from '../verifier/flow/tensors.js';
 import type { Cells } from './cells.js';
 import { lookupScript } from './lookup-script.js';
-import { executedLosses } from './losses/index.js';
+import { executedHeads } from './heads.js';
 import type { RecordingTranscript } from './recording-transcript.js';
 import { batched, evaluateBase, lifted, productSumcheck, scaledSegments, type Script } from './sumcheck-script.js';
 
@@ -83,7 +83,7 @@ class StepScript {
       yield at(cells.virtual(`Z${layer}`), [...step, ...unit, ...sample]);
       if (!shape.isForward) yield at(cells.virtual(`MH${layer}`), [...step, ...unit, ...sample]);
     }
-    const { hidden } = relatedLosses[shape.loss];
+    const { hidden } = relatedHeads[shape.loss];
     for (const piece of shape.pieces) {
       const { step, unit, sample } = classPoint(shape, piece, point);
       for (const name of ['ZL', ...hidden.pieces]) yield at(cells.virtual(name), [...unit, ...step, ...sample]);
@@ -102,7 +102,7 @@ class StepScript {
       f: lift(cells.block('S', `M${layer}`)),
       g: lift(cells.virtual(`H${layer}`)),
     }));
-    const terms = [...backward, ...executedLosses[shape.loss].products(cells)];
+    const terms = [...backward, ...executedHeads[shape.loss].products(cells)];
     if (terms.length === 0) return [];
     const gamma = transcript.take('gammaProducts');
     const vars = Math.max(...terms.map(({ f }) => Math.log2(f.length / 2)));

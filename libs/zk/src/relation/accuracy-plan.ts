@@ -1,6 +1,6 @@
 /** The verification key of statements about sets of so many records (libs/zk/SPEC.md §21). */
 import type { Manifest } from '#libs/step';
-import { accuracyShape } from '../commit/layout/accuracy.js';
+import { accuracyShape } from './accuracy-shape.js';
 import { requireImplemented, type Profile } from '../commit/params.js';
 import { keptPlan, planOf, requireProvable, type Plan } from './plan.js';
 

@@ -2,7 +2,7 @@
 import { log2Ceil } from '../commit/layout/log2.js';
 import type { ClassPiece, Shape } from '../commit/layout/shape.js';
 import { biasKinds, forwardKinds, hiddenKinds, tableKinds, weightKinds, type LookupKind } from './kinds.js';
-import { relatedLosses } from './losses/index.js';
+import { relatedHeads } from './heads.js';
 
 export interface LookupBlock {
   readonly kind: LookupKind;
@@ -29,7 +29,7 @@ export const tableVars = 16;
 
 export function lookupLayout(shape: Shape): LookupLayout {
   const { stepVars, segmentVars, batchVars, widthVars, layers, pieces, expVars, unscaled } = shape;
-  const { rowColumns, hasTable } = relatedLosses[shape.loss];
+  const { rowColumns, hasTable } = relatedHeads[shape.loss];
   const entry = (kind: LookupKind, layer: number, vars: number, piece = 0) => ({
     kind,
     layer,
@@ -81,7 +81,7 @@ function hiddenColumns({ unscaled, errorBits, isForward }: Shape, layer: number)
 }
 
 function logitColumns(shape: Shape): readonly LookupKind[] {
-  const { first, last } = relatedLosses[shape.loss].pieceColumns(shape);
+  const { first, last } = relatedHeads[shape.loss].pieceColumns(shape);
   return [...first, 'lL', ...(shape.unscaled.at(-1)!.forward ? (['lLu'] as const) : []), ...last];
 }
 

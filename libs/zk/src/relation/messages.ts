@@ -3,7 +3,7 @@ import { log2Ceil } from '../commit/layout/log2.js';
 import type { Shape } from '../commit/layout/shape.js';
 import type { Profile } from '../commit/params.js';
 import type { LookupLayout } from './lookups.js';
-import { relatedLosses } from './losses/index.js';
+import { relatedHeads } from './heads.js';
 
 export interface MessageCounts {
   readonly products: number;
@@ -67,7 +67,7 @@ interface ElementwiseCounts {
 
 function elementwiseCounts(shape: Shape): ElementwiseCounts {
   const { layers, pieces, stepVars, batchVars, widthVars, isForward } = shape;
-  const loss = relatedLosses[shape.loss];
+  const loss = relatedHeads[shape.loss];
   const below = layers.slice(0, -1);
   const hidden = isForward ? [] : below.map(({ layer }) => widthVars[layer]!);
   const ofLoss = loss.products(shape);

@@ -2,24 +2,18 @@
 import { concatBytes, keccak, taggedDigest, utf8 } from '#attestation/base';
 import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
 import { LEAF_HEADER } from '../commit/hash.js';
-import {
-  dataBlocks,
-  dataTrees,
-  weightBlocks,
-  witnessBlocks,
-  type BlockSpec,
-  type DataTree,
-} from '../commit/layout/blocks.js';
+import { dataBlocks, dataTrees, weightBlocks, type BlockSpec, type DataTree } from '../commit/layout/blocks.js';
 import { log2Ceil } from '../commit/layout/log2.js';
-import { committedHead } from '../commit/layout/losses/index.js';
 import { refuse } from '../commit/layout/refuse.js';
 import { shapeOf, type Shape } from '../commit/layout/shape.js';
 import { bySize, counted, layoutWords, treeLayout, wordBytes, type TreeLayout } from '../commit/layout/tree-layout.js';
 import { randomPerRow, requireImplemented, type Profile } from '../commit/params.js';
 import { soundness, soundnessBitsMin, type ShapeCounts, type Soundness } from '../soundness.js';
+import { committedHead } from './heads.js';
 import { lookupKinds } from './kinds.js';
 import { lookupLayout, type LookupLayout } from './lookups.js';
 import { countMessages, type MessageCounts } from './messages.js';
+import { witnessBlocks } from './witness-blocks.js';
 
 /**
  * joint: the tree of the weights after carries the step witness in its leaves (chains made by provers).

@@ -36,7 +36,7 @@ export interface AccuracyStatement {
 declare const verified: unique symbol;
 
 /** Made only by `verifyAccuracyProof`: the statement holds, except with the stated probability. */
-export interface VerifiedAccuracy {
+interface VerifiedAccuracy {
   readonly [verified]: true;
   readonly outerDigest: Uint8Array;
   readonly records: number;

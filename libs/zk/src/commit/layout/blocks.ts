@@ -1,6 +1,5 @@
 /** The tensors that are committed, per tree and in list order (libs/zk/SPEC.md §4.1). */
 import { kindCodes, type BlockKind } from './kinds.js';
-import { committedHead } from './losses/index.js';
 import type { Shape } from './shape.js';
 
 /** Trees of global rows; S holds the step witness, D the data, W0 and WT the weights before and after. */
@@ -26,7 +25,12 @@ export function blockCode(block: BlockSpec): number {
   return 256 * block.layer + kindCodes[block.kind];
 }
 
-function block(kind: BlockKind, layer: number, dims: readonly number[], zeroFrom?: BlockSpec['zeroFrom']): BlockSpec {
+export function block(
+  kind: BlockKind,
+  layer: number,
+  dims: readonly number[],
+  zeroFrom?: BlockSpec['zeroFrom'],
+): BlockSpec {
   const name = layer === 0 ? kind : `${kind}${layer}`;
   const vars = dims.reduce((sum, bits) => sum + bits, 0);
   return { name, kind, layer, dims, vars, ...(zeroFrom ? { zeroFrom } : {}) };
@@ -54,36 +58,4 @@ export function dataBlocks(shape: Shape): BlockSpec[] {
     block('Y', 0, [widthVars.at(-1)!, stepVars, batchVars], { dimension: 0, bound: classes }),
     block('z', 0, [blindVars]),
   ];
-}
-
-/** Tensors of weights at the end of every segment, [segment,] input, output. */
-function borderBlocks({ segmentVars, widthVars, layers }: Shape, weight: BlockKind, bias: BlockKind): BlockSpec[] {
-  const segment = segmentVars > 0 ? [segmentVars] : [];
-  return layers.flatMap(({ layer, inputs }) => [
-    block(weight, layer, [...segment, widthVars[layer - 1]!, widthVars[layer]!], {
-      dimension: segment.length,
-      bound: inputs,
-    }),
-    block(bias, layer, [...segment, widthVars[layer]!]),
-  ]);
-}
-
-const hiddenKinds = ['A', 'M', 'l', 'h', 'G', 'hp'] as const;
-const forwardKinds = ['A', 'l', 'h'] as const;
-
-/** @param padVars lg of the number of pads */
-export function witnessBlocks(shape: Shape, padVars: number): BlockSpec[] {
-  const { stepVars, batchVars, widthVars, layers, classes, expVars, isForward } = shape;
-  const loss = committedHead(shape.loss);
-  const hidden = layers.slice(0, -1).flatMap(({ layer }) => {
-    const dims = [stepVars, widthVars[layer]!, batchVars];
-    return (isForward ? forwardKinds : hiddenKinds).map((kind) => block(kind, layer, dims));
-  });
-  const logitDims = [widthVars.at(-1)!, stepVars, batchVars];
-  const logits = loss.logits.map((kind) => block(kind, 0, logitDims, { dimension: 0, bound: classes }));
-  const rows = loss.rows.map((kind) => block(kind, 0, [stepVars, batchVars]));
-  const ends = shape.segmentVars > 0 ? borderBlocks(shape, 'Wn', 'bn') : [];
-  const limbs = isForward ? [] : [...ends, ...borderBlocks(shape, 'hW', 'hb')];
-  const tables = [block('mR', 0, [16]), block('mA', 0, [16]), ...(expVars > 0 ? [block('mE', 0, [expVars])] : [])];
-  return [...hidden, ...logits, ...rows, ...limbs, ...tables, block('pad', 0, [1, padVars])];
 }

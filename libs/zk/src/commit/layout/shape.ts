@@ -8,10 +8,11 @@ import {
   stepSizeMax,
   unscaledLimbs,
   type LayerScale,
+  type Loss,
   type Manifest,
   type UnscaledLimbs,
 } from '#libs/step';
-import { committedLoss, type Head, type LossTable } from './losses/index.js';
+import { committedLoss, type LossTable } from './losses/index.js';
 import { log2Ceil } from './log2.js';
 import { refuse } from './refuse.js';
 
@@ -20,6 +21,9 @@ export interface ClassPiece {
   readonly start: number;
   readonly bits: number;
 }
+
+/** What logits are for: a loss to train by, or counting the records that are classed right. */
+export type Head = Loss['kind'] | 'accuracy';
 
 /** What steps are computed with. */
 export interface StepShape extends LossTable {

@@ -1,8 +1,7 @@
-/** What each head adds to the relation, by name: one row each. */
-import type { Head } from '../../commit/layout/losses/index.js';
-import { accuracy } from './accuracy.js';
+/** What each loss adds to the relation, by name: one row each. */
+import type { Loss } from '#libs/step';
 import type { RelatedLoss } from './loss.js';
 import { mse } from './mse.js';
 import { softmaxCe } from './softmax-ce.js';
 
-export const relatedLosses: Readonly<Record<Head, RelatedLoss>> = { 'softmax-ce': softmaxCe, mse, accuracy };
+export const relatedLosses: Readonly<Record<Loss['kind'], RelatedLoss>> = { 'softmax-ce': softmaxCe, mse };

@@ -8,7 +8,7 @@ import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
 import { suffix, type Point } from '../../commit/field/multilinear.js';
 import type { Shape } from '../../commit/layout/shape.js';
 import { tableVars, type LookupBlock } from '../../relation/lookups.js';
-import { relatedLosses } from '../../relation/losses/index.js';
+import { relatedHeads } from '../../relation/heads.js';
 import {
   asError,
   asNarrowError,
@@ -24,7 +24,8 @@ import {
   type LinearForm,
 } from '../linear-form.js';
 import { pieceAt, rowAt } from '../losses/loss.js';
-import { verifiedLosses, type Cells, type LossValues } from '../losses/index.js';
+import { verifiedHeads } from '../heads.js';
+import type { Cells, LossValues } from '../losses/index.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { activationAt, indexAt } from '../tables.js';
 import { columnsOf, numerators, type Half, type LeafClaim } from './lookups.js';
@@ -43,7 +44,7 @@ export interface ColumnValues {
 
 export function receiveColumns(protocol: MaskedProtocol): ColumnValues {
   const { layers, pieces, loss, isForward } = protocol.plan.shape;
-  const { hidden } = relatedLosses[loss];
+  const { hidden } = relatedHeads[loss];
   const hiddenZ: LinearForm[] = [];
   const maskedH: LinearForm[] = [];
   for (let l = 1; l < layers.length; l++) {
@@ -184,7 +185,7 @@ function logitColumn(
 ): LinearForm {
   const { shape } = protocol.plan;
   const at = pieceAt(protocol, shape.pieces[block.piece]!, point);
-  const logit = (): LinearForm => verifiedLosses[shape.loss].logit(at);
+  const logit = (): LinearForm => verifiedHeads[shape.loss].logit(at);
   const shift = shape.layers.at(-1)!.forwardShift;
   switch (kind) {
     case 'yr':
@@ -208,7 +209,7 @@ function lossColumn(
   values: ColumnValues,
 ): LinearForm {
   const { shape } = protocol.plan;
-  const { pieceColumns, rowColumns, tables } = verifiedLosses[shape.loss];
+  const { pieceColumns, rowColumns, tables } = verifiedHeads[shape.loss];
   const [ofPiece, ofRow, table] = [pieceColumns[kind], rowColumns[kind], tables[kind]];
   if (ofPiece) return ofPiece(pieceAt(protocol, shape.pieces[piece]!, point, values.loss.pieces[piece]), beta);
   if (ofRow) return ofRow(rowAt(protocol, point, values.loss.rows));

@@ -4,7 +4,8 @@
 import { suffix, type Point } from '../../commit/field/multilinear.js';
 import { minus, powerSum, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
-import { verifiedLosses, type ProductTerm } from '../losses/index.js';
+import { verifiedHeads } from '../heads.js';
+import type { ProductTerm } from '../losses/index.js';
 import { pieceAt } from '../losses/loss.js';
 import type { ColumnValues } from './columns.js';
 import { hiddenPoint, type TensorPoint } from './tensors.js';
@@ -60,13 +61,13 @@ function productTerms(protocol: MaskedProtocol, values: ColumnValues): ProductTe
       },
     };
   });
-  return [...hidden, ...verifiedLosses[shape.loss].products(protocol, values.loss)];
+  return [...hidden, ...verifiedHeads[shape.loss].products(protocol, values.loss)];
 }
 
 /** Those of the loss; errors of padded classes are zero. */
 function requireLinearFacts(protocol: MaskedProtocol, leafPoint: Point): void {
   const { shape } = protocol.plan;
-  verifiedLosses[shape.loss].facts(protocol, leafPoint).forEach((form) => protocol.require(form));
+  verifiedHeads[shape.loss].facts(protocol, leafPoint).forEach((form) => protocol.require(form));
   if (shape.isForward) return;
   for (const gap of shape.gaps) protocol.require(pieceAt(protocol, gap, leafPoint).cell('GL'));
 }

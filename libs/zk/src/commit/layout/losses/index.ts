@@ -1,15 +1,11 @@
-/** The losses that can be committed to, by name, and the head of a forward pass: one row each. */
+/** The losses that can be committed to, by name: one row each. */
 import type { Loss } from '#libs/step';
 import { refuse } from '../refuse.js';
-import { accuracy } from './accuracy.js';
 import type { CommittedLoss } from './loss.js';
 import { mse } from './mse.js';
 import { softmaxCe } from './softmax-ce.js';
 
 export type { LossTable } from './loss.js';
-
-/** What logits are for: a loss to train by, or counting the records that are classed right. */
-export type Head = Loss['kind'] | 'accuracy';
 
 const losses: { readonly [K in Loss['kind']]: CommittedLoss<Extract<Loss, { kind: K }>> } = {
   'softmax-ce': softmaxCe,
@@ -20,9 +16,4 @@ const losses: { readonly [K in Loss['kind']]: CommittedLoss<Extract<Loss, { kind
 export function committedLoss(kind: Loss['kind']): CommittedLoss<Loss> {
   if (Object.hasOwn(losses, kind)) return losses[kind] as CommittedLoss<Loss>;
   return refuse('STEP_PLAN', Object.keys(losses).join(' or '), kind, 'libs/zk/SPEC.md §2.2, §4.1');
-}
-
-/** @throws Rejection STEP_PLAN */
-export function committedHead(head: Head): CommittedLoss<Loss> {
-  return head === 'accuracy' ? accuracy : committedLoss(head);
 }

@@ -1,11 +1,11 @@
 /** Accuracy: which records are classed right, and by how much each logit is below what bounds it. */
-import type { BaseArray, ExtArray } from '../../commit/backend.js';
-import * as F from '../../commit/field/extension.js';
-import { rowSlice, slice } from '../step-state.js';
-import { lifted } from '../sumcheck-script.js';
-import { count, logitCount, type ExecutedLoss } from './loss.js';
+import type { BaseArray, ExtArray } from '../commit/backend.js';
+import * as F from '../commit/field/extension.js';
+import { rowSlice, slice } from './step-state.js';
+import { lifted } from './sumcheck-script.js';
+import { count, logitCount, type ExecutedLoss } from './losses/loss.js';
 
-export const accuracy: ExecutedLoss = {
+export const executedAccuracy: ExecutedLoss = {
   run(state) {
     const { shape, columns } = state;
     const { classes, samples } = shape;

@@ -2,11 +2,11 @@
  * Accuracy: v bounds the logits of a record, q is how far each is below it, and sel, 0 or the label, names the class that
  * meets it; lower classes stay one further below (libs/zk/SPEC.md §21).
  */
-import type { Point } from '../../commit/field/multilinear.js';
-import { minus, plus, zeroForm, type LinearForm } from '../linear-form.js';
-import { pieceAt, type PiecePoint, type VerifiedLoss } from './loss.js';
+import type { Point } from '../commit/field/multilinear.js';
+import { minus, plus, zeroForm, type LinearForm } from './linear-form.js';
+import { pieceAt, type PiecePoint, type VerifiedLoss } from './losses/loss.js';
 
-export const accuracy: VerifiedLoss = {
+export const verifiedAccuracy: VerifiedLoss = {
   logit: ({ cell }) => cell('YL'),
   pieceColumns: { q: ({ cell }) => cell('q') },
   rowColumns: {},

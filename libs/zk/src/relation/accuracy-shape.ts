@@ -1,8 +1,7 @@
 /** What a statement about a set of records is computed with: one batch of them all, and a forward pass (libs/zk/SPEC.md §21). */
 import type { Manifest } from '#libs/step';
-import { committedHead } from './losses/index.js';
-import { refuse } from './refuse.js';
-import { shapeOf, type Shape } from './shape.js';
+import { refuse } from '../commit/layout/refuse.js';
+import { shapeOf, type Shape } from '../commit/layout/shape.js';
 
 /** Most records of one statement: a verifier sums over them. */
 const recordsMax = 2 ** 17;
@@ -20,6 +19,5 @@ export function accuracyShape(
     refuse('STEP_PLAN', `1 to ${recordsMax} records`, records, 'libs/zk/SPEC.md §21');
   }
   const whole = shapeOf({ ...manifest, batch: records, superblock: 1 }, { inputsFirst });
-  const table = committedHead('accuracy').table(manifest.loss, whole.layers.at(-1)!);
-  return { ...whole, ...table, loss: 'accuracy', isForward: true };
+  return { ...whole, loss: 'accuracy', isForward: true, reciprocalBits: 0, expVars: 0, expValues: [] };
 }
