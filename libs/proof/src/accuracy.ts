@@ -3,7 +3,7 @@
  * (libs/proof/SPEC.md §9). A set larger than one proof carries is in parts, each with its commitment and its proof.
  */
 import { concatBytes, taggedDigest, to0x, utf8, word } from '#attestation/base';
-import { canonicalJson, datasetRoot, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
+import { canonicalJson, checkBounds, datasetRoot, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
 import {
   dataDigestOf,
   deriveAccuracyPlan,
@@ -108,12 +108,13 @@ export function accuracyOuterDigest(jobId: Uint8Array, setRoot: Uint8Array, part
 }
 
 /**
- * @throws Rejection PROOF_BUNDLE, PROOF_SELECTOR, PROOF_SEGMENTS, and those of `verifyAccuracyProof`
+ * @throws Rejection PROOF_BUNDLE, PROOF_SELECTOR, PROOF_SEGMENTS, STEP_RANGE_*, and those of `verifyAccuracyProof`
  */
 export function verifyAccuracyBundle(bundle: Uint8Array, document: AccuracyDocument): VerifiedAccuracyBundle {
   const proofs = parseProofBundle(bundle, accuracySelector);
   const { jobId, manifest, profile, weights, parts } = document;
   if (proofs.length !== parts.length) refuse('PROOF_SEGMENTS', `${parts.length} proofs`, proofs.length, rule);
+  checkBounds(manifest);
   const plans = parts.map(({ records }) => deriveAccuracyPlan(manifest, profileNamed(profile), records));
   const setRoot = datasetRoot(parts.map(({ data }, k) => dataDigestOf(data, plans[k]!)));
   const shown = parts.map((part, k) => {

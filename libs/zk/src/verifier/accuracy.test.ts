@@ -176,6 +176,11 @@ describe('784-64-10 at 100 bits, through the door', () => {
     expect(() => verifyAccuracyProof(made.proof, { ...made.statement, profile: 'none' })).toThrow('STEP_PLAN');
   });
 
+  it('is refused of a net too wide for so many records before anything is laid out', () => {
+    const wide = profileManifest('fx1', { dims: [16_384, 64, 10], batch: 64, e: 5, steps: 64, seed: testSeed });
+    expect(() => deriveAccuracyPlan(wide, profileNamed('large'), 2 ** 17)).toThrow('1073741824');
+  });
+
   it('is not proved of more records than a profile carries', () => {
     expect(() => deriveAccuracyPlan(manifest, fast, 10_000)).toThrow('out-of-domain');
     const large = deriveAccuracyPlan(manifest, profileNamed('large'), 10_000);
