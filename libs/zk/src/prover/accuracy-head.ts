@@ -32,8 +32,9 @@ export const executedAccuracy: ExecutedLoss = {
     return (i) => YL[i]!;
   },
   countLookups(shape, { witness }, range) {
-    const q = witness.get('q')!;
+    const [q, v] = [witness.get('q')!, witness.get('v')!];
     for (let i = 0; i < logitCount(shape); i++) count(range, q[i]!);
+    for (const bound of v) count(range, bound + 2 ** 15);
     return new Map();
   },
   products(cells) {

@@ -182,6 +182,16 @@ describe('a false count', () => {
       place.products,
     ],
     [
+      'a bound that is no 16-bit value',
+      {
+        forge: change({
+          v: [[1, 2 ** 15 - high]],
+          q: [0, 1, 2].map((c) => [at(c, 1), 2 ** 15 - high] as const),
+        }),
+      },
+      place.root,
+    ],
+    [
       'a logit that is not that of the net',
       {
         claim: 1,

@@ -61,7 +61,7 @@ function logitLookups(shape: Shape, segment: SegmentWitness, mR: Float64Array): 
   for (let i = 0; i < end; i++) {
     const value = logit(i);
     const low = Z[i]! + unit / 2 - unit * value - limb * hL[i]!;
-    count(mR, value + 2 ** 15);
+    if (!shape.isForward) count(mR, value + 2 ** 15);
     count(mR, scale * low);
     count(mR, hL[i]!);
     if (isUnscaled) count(mR, low);

@@ -1,7 +1,6 @@
 /**
- * Accuracy, the head of a forward pass: which records are classed right is committed, by logits, a bound on them and a
- * selector (libs/zk/SPEC.md §21). How far each logit is from the bound; sel ⊙ (sel − Y) and sel ⊙ q per class piece; q by what it is
- * the rest of.
+ * Accuracy, the head of a forward pass: logits, a bound on them that is looked up as a 16-bit value, how far each is below
+ * it, likewise, and a selector; sel ⊙ (sel − Y) and sel ⊙ q per class piece (libs/zk/SPEC.md §21).
  */
 import type { CommittedLoss } from '../commit/layout/losses/loss.js';
 import type { RelatedLoss } from './losses/loss.js';
@@ -13,8 +12,8 @@ export const committedAccuracy: Pick<CommittedLoss<unknown>, 'code' | 'logits' |
 };
 
 export const relatedAccuracy: RelatedLoss = {
-  pieceColumns: () => ({ first: ['yr'], last: ['hL', 'q'] }),
-  rowColumns: [],
+  pieceColumns: () => ({ first: [], last: ['hL', 'q'] }),
+  rowColumns: ['vr'],
   hasTable: false,
   hidden: { pieces: [], rows: [] },
   products: ({ pieces }) => pieces.flatMap(({ bits }) => [bits, bits]),

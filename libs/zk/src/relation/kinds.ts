@@ -7,8 +7,8 @@ const rowKinds = ['iota', 'r', 'sr'] as const;
 export const weightKinds = ['lW', 'hW'] as const;
 export const biasKinds = ['lb', 'hb'] as const;
 export const tableKinds = ['TR', 'TA', 'TE'] as const;
-/** Second lookups of limbs, unscaled, and of errors of less than 16 bits, scaled; the columns of mse; that of accuracy. */
-const laterKinds = ['lu', 'Gs', 'lpu', 'lLu', 'lWu', 'lbu', 'gL', 'gLs', 'rm', 'q'] as const;
+/** Second lookups of limbs, unscaled, and of errors of less than 16 bits, scaled; the columns of mse; those of accuracy. */
+const laterKinds = ['lu', 'Gs', 'lpu', 'lLu', 'lWu', 'lbu', 'gL', 'gLs', 'rm', 'q', 'vr'] as const;
 
 /** Every column, in the order that digests number them. */
 export const lookupKinds = [

@@ -3,13 +3,13 @@
  * meets it; lower classes stay one further below (libs/zk/SPEC.md §21).
  */
 import type { Point } from '../commit/field/multilinear.js';
-import { minus, plus, zeroForm, type LinearForm } from './linear-form.js';
+import { integer, minus, plus, zeroForm, type LinearForm } from './linear-form.js';
 import { pieceAt, type PiecePoint, type VerifiedLoss } from './losses/loss.js';
 
 export const verifiedAccuracy: VerifiedLoss = {
   logit: ({ cell }) => cell('YL'),
   pieceColumns: { q: ({ cell }) => cell('q') },
-  rowColumns: {},
+  rowColumns: { vr: ({ row }) => plus(row('v'), integer(2 ** 15)) },
   tables: {},
   products(protocol) {
     const { pieces, stepVars, batchVars } = protocol.plan.shape;

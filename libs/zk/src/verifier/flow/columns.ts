@@ -118,6 +118,7 @@ export function columnForms(
       case 'gLs':
       case 'rm':
       case 'q':
+      case 'vr':
       case 'iota':
       case 'r':
       case 'sr':
