@@ -47,6 +47,10 @@ export const targets = {
     ...{ ...middling, why: 'each is verified up to its last check, 4 ms; 8 minutes' },
     load: async () => (await import('./step-proof-fuzz.js')).fuzzStepProofs,
   },
+  accuracy: {
+    ...{ ...middling, why: 'each is verified up to its last check, 4 ms; 8 minutes' },
+    load: async () => (await import('./accuracy-fuzz.js')).fuzzAccuracy,
+  },
   onnx: {
     ...{ ...costly, short: 300, why: 'each that is taken is run by onnxruntime and by definition; 10 minutes' },
     load: async () => (await import('./onnx-fuzz.js')).fuzzOnnx,

@@ -1,8 +1,18 @@
-/** A step proof of a small net through the doors of libs/zk, for tests that cross folders. */
+/** Proofs of a small net through the doors of libs/zk, for tests that cross folders. */
 import { keccak, taggedDigest, utf8 } from '#attestation/base';
 import { datasetRoot, initialWeights, merklePath, profileManifest, superblockOfStep, type Examples } from '#libs/step';
-import { commitData, commitWeights, createEngine, KernelBackend, proveSegment, type SegmentProof } from '#libs/zk';
-import { dataDigestOf, derivePlan, profileNamed } from '#libs/zk/verifier';
+import {
+  commitData,
+  commitWeights,
+  createEngine,
+  KernelBackend,
+  proveAccuracy,
+  proveSegment,
+  type SegmentProof,
+} from '#libs/zk';
+import { dataDigestOf, deriveAccuracyPlan, derivePlan, profileNamed } from '#libs/zk/verifier';
+
+type AccuracyProof = ReturnType<typeof proveAccuracy>;
 
 const seed = `0x${'5a'.repeat(32)}`;
 const seedOf = (name: string): Uint8Array => keccak(utf8(`small proof ${name}`));
@@ -38,4 +48,26 @@ export function smallProofs(): readonly [SegmentProof, SegmentProof] {
     }),
   );
   return [proofs[0]!, proofs[1]!];
+}
+
+/** Two proofs of how many of five records a small net classes right, by two provers, at 100 bits. */
+export function smallAccuracyProofs(): readonly [AccuracyProof, AccuracyProof] {
+  const manifest = profileManifest('fx1', { dims: [3, 4, 3], batch: 2, e: 5, steps: 64, seed });
+  const records = 5;
+  const plan = deriveAccuracyPlan(manifest, profileNamed('chain1'), records);
+  const backend = new KernelBackend(createEngine({ rowLogMax: plan.profile.m }));
+  const examples = {
+    count: records,
+    features: Uint8Array.from({ length: 3 * records }, (_, i) => seedOf('set')[i]!),
+    labels: Uint8Array.of(0, 1, 2, 1, 0),
+  };
+  const weights = { weights: initialWeights(manifest), seed: seedOf('weights') };
+  const statement = {
+    ...{ manifest, profile: plan.profile.name, outerDigest: seedOf('outer'), records },
+    weights: commitWeights(backend, plan, weights.weights, weights.seed).commitment,
+    data: commitData(backend, plan, examples, seedOf('set')).commitment,
+  };
+  const prove = (secret: string): AccuracyProof =>
+    proveAccuracy(backend, plan, { statement, weights, examples, dataSeed: seedOf('set'), secret: seedOf(secret) });
+  return [prove('one'), prove('another')];
 }
