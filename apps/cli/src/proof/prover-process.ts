@@ -2,9 +2,8 @@
 import { ConfigurationError, reportedError } from '#attestation/base';
 import { startWorker, workerFailed } from './worker-process.js';
 
-export interface ProveReport {
-  readonly backend: string;
-  readonly choice: { readonly why: readonly string[] };
+/** What is told of every proof. */
+interface ProofFigures {
   readonly profile: string;
   readonly proofBytes: number;
   readonly statementDigest: string;
@@ -13,6 +12,11 @@ export interface ProveReport {
   readonly peakBytes: number;
   readonly soundnessBits: number;
   readonly soundnessSumBits: number;
+}
+
+export interface ProveReport extends ProofFigures {
+  readonly backend: string;
+  readonly choice: { readonly why: readonly string[] };
   readonly segments: number;
   readonly phases: Readonly<Record<string, number>>;
   readonly stateDigestBefore: string;
@@ -20,21 +24,13 @@ export interface ProveReport {
 }
 
 /** What is told of a statement about a set of records. */
-export interface AccuracyReport {
-  readonly profile: string;
+export interface AccuracyReport extends ProofFigures {
   readonly records: number;
   readonly correct: number;
   readonly parts: number;
   readonly weightsDigest: string;
   readonly setRoot: string;
   readonly openings: { readonly budget: number; readonly weights: number };
-  readonly proofBytes: number;
-  readonly statementDigest: string;
-  readonly proveCpuSeconds: number;
-  readonly proveWallSeconds: number;
-  readonly peakBytes: number;
-  readonly soundnessBits: number;
-  readonly soundnessSumBits: number;
   readonly stateDigest: string;
 }
 

@@ -4,16 +4,15 @@ import { fromHex, Rejection, to0x } from '#attestation/base';
 import { accuracyParts, accuracyText, verifyAccuracyBundle } from '#libs/proof';
 import { checkBounds, decodeWeights, parseManifest, stateDigest } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
-import { openingBudget, type SoundnessTerm } from '#libs/zk/verifier';
+import { openingBudget } from '#libs/zk/verifier';
 import { loadExamples, readLimited } from './files.js';
 import { proveParts } from './prove-parts.js';
-import type { Progress } from './report.js';
+import type { Progress, ProofFigures } from './report.js';
 import type { AccuracyRequest } from './request.js';
 import { createStopwatch } from './stopwatch.js';
 
-interface AccuracyReport {
+interface AccuracyReport extends ProofFigures {
   readonly backend: 'accuracy';
-  readonly profile: string;
   readonly records: number;
   /** So many are proved right. */
   readonly correct: number;
@@ -24,17 +23,6 @@ interface AccuracyReport {
   readonly stateDigest: string;
   /** Proofs that may open the commitment to the weights in all, and those of this bundle. */
   readonly openings: { readonly budget: number; readonly weights: number };
-  readonly proofBytes: number;
-  readonly statementDigest: string;
-  /** From the first commitment to the last byte; reading files aside. */
-  readonly proveCpuSeconds: number;
-  readonly proveWallSeconds: number;
-  readonly peakBytes: number;
-  readonly peakResidentBytes: number;
-  readonly soundnessBits: number;
-  readonly soundnessSumBits: number;
-  readonly soundnessRounds: readonly SoundnessTerm[];
-  readonly phases: Readonly<Record<string, number>>;
 }
 
 interface ProvedAccuracy {

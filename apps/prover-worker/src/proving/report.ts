@@ -2,12 +2,8 @@
 import type { Ceremony, SoundnessTerm } from '#libs/zk/verifier';
 import type { BackendChoice, BackendName } from '#libs/proof';
 
-interface ProveReport {
-  readonly backend: BackendName;
-  /** Why this backend. */
-  readonly choice: BackendChoice;
-  /** How the key of a Groth16 proof was made. */
-  readonly ceremony?: Ceremony;
+/** What is told of every proof. */
+export interface ProofFigures {
   readonly profile: string;
   readonly proofBytes: number;
   readonly statementDigest: string;
@@ -19,11 +15,19 @@ interface ProveReport {
   readonly peakResidentBytes: number;
   readonly soundnessBits: number;
   readonly soundnessSumBits: number;
-  /** Of one segment's proof, round by round; of a Groth16 proof there are none. */
+  /** Of one proof, the weakest, round by round; of a Groth16 proof there are none. */
   readonly soundnessRounds?: readonly SoundnessTerm[];
-  readonly segments: number;
   /** Wall seconds by phase. */
   readonly phases: Readonly<Record<string, number>>;
+}
+
+interface ProveReport extends ProofFigures {
+  readonly backend: BackendName;
+  /** Why this backend. */
+  readonly choice: BackendChoice;
+  /** How the key of a Groth16 proof was made. */
+  readonly ceremony?: Ceremony;
+  readonly segments: number;
   /** State digests before and after, as `veritrain train` prints them. */
   readonly stateDigestBefore: string;
   readonly stateDigestAfter: string;
