@@ -26,6 +26,20 @@ export interface Kernels {
   counterHashes(prefix: Offset, prefixBytes: number, begin: number, end: number, out: Offset): void;
   grind(seed: Offset, begin: number, end: number, bits: number, out: Offset): void;
 
+  // assembly/blake3-trees.ts
+  blake3Leaves(
+    key: Offset,
+    rows: Offset,
+    rowCount: number,
+    begin: number,
+    end: number,
+    header: number,
+    aux: Offset,
+    out: Offset,
+  ): void;
+  blake3Nodes(key: Offset, children: Offset, begin: number, end: number, out: Offset): void;
+  blake3Grind(key: Offset, seed: Offset, begin: number, end: number, bits: number, out: Offset): void;
+
   // assembly/ntt.ts
   rootTable(logSize: number, out: Offset): void;
   encodeRows(
@@ -183,6 +197,8 @@ export const TASK_NAMES = [
   'hashNodes',
   'counterHashes',
   'grind',
+  'blake3Leaves',
+  'blake3Nodes',
   'encodeRows',
   'sumArrays',
   'differenceArrays',
