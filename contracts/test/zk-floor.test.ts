@@ -79,6 +79,7 @@ describe('Z-H2 the floor of plans on chain', () => {
     // The prover runs the verifier's transcript, which would refuse.
     const grind = vi.spyOn(Transcript.prototype, 'grind').mockImplementation(function (
       this: Transcript,
+      _hash,
       bits,
       nonceFor,
     ) {

@@ -23,8 +23,8 @@ function most(from: number, holds: (value: number) => boolean): number {
  */
 export const floors = [...profiles.values()]
   .filter(
-    ({ extensionDegree, oodPoints, digestBytes, deeper }) =>
-      extensionDegree === 2 && (deeper ? true : oodPoints === 1 && digestBytes === 32),
+    ({ extensionDegree, hash, oodPoints, digestBytes, deeper }) =>
+      extensionDegree === 2 && hash === 'keccak' && (deeper ? true : oodPoints === 1 && digestBytes === 32),
   )
   .sort((a, b) => (a.deeper?.length ?? 0) - (b.deeper?.length ?? 0))
   .map((profile) => {

@@ -5,7 +5,7 @@ import { profiles } from '#libs/zk/verifier';
 import * as F from '../../libs/zk/src/commit/field/extension.js';
 import type { Ext } from '../../libs/zk/src/commit/field/extension.js';
 import { extAt, extBytes } from '../../libs/zk/src/commit/field/bytes.js';
-import { hashLeaves, LEAF_HEADER } from '../../libs/zk/src/commit/hash.js';
+import { hashLeaves } from '../../libs/zk/src/commit/hash.js';
 import { derivePlan, planBytes } from '../../libs/zk/src/relation/plan.js';
 import { partsOf } from '../../libs/zk/src/testing/structure.js';
 import { testManifest } from '../../libs/zk/src/testing/segments.js';
@@ -289,7 +289,7 @@ function liedLeaves(segment: SplitSegment): { head: Uint8Array; rest: Uint8Array
     const at = places.indexOf(symbols[k * own]!.offset);
     const ofH = at + 8 * (own - 6);
     head.set(extBytes(F.add(extAt(view, ofH), change)), ofH);
-    const [hash] = hashLeaves(LEAF_HEADER.S, [head.subarray(at, at + 8 * own)]);
+    const [hash] = hashLeaves('keccak', 'S', [head.subarray(at, at + 8 * own)]);
     rest.set(hash!, 52 + 4 * indices + 32 * k);
   });
   return { head, rest };

@@ -36,6 +36,7 @@ const shapes: readonly Shape[] = [
   { ...mnist, T: 16, profile: 'chain16' },
   { ...mnist, T: 16, profile: 'fast16' },
   { ...mnist, T: 64, profile: 'fast64' },
+  { ...mnist, T: 64, profile: 'fast64-blake3' },
   { dims: [784, 256, 128, 64, 10], batch: 512, e: 11, T: 1, profile: 'auto' },
   { dims: [784, 256, 128, 64, 10], batch: 512, e: 11, T: 4, profile: 'auto' },
   { dims: [784, 1024, 1024, 10], batch: 64, e: 8, T: 1, profile: 'auto' },

@@ -6,6 +6,7 @@
  * mark is released. Other arrays are accepted as arguments, at the price of a copy.
  */
 import type { Ext } from './field/extension.js';
+import type { HashName, TreeHash } from './hash.js';
 
 /** Canonical base elements. */
 export type BaseArray = BigUint64Array;
@@ -47,11 +48,11 @@ export interface CommittingBackend {
    */
   encodeRows(rows: CodeRows, code: Code, first?: number, count?: number): BaseArray;
 
-  /** Per column i of rows of equal length: keccak256(be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32)). */
-  hashLeaves(header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array;
+  /** The leaf of each column i of rows of equal length: of be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32). */
+  hashLeaves(hash: HashName, header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array;
 
-  /** keccak256(digest_{2i} ‖ digest_{2i+1} ‖ 0x01) of digests that lie 32 bytes apart, cut to digestBytes. */
-  hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array;
+  /** The node over digests 2i and 2i + 1, which lie 32 bytes apart and are cut to digestBytes. */
+  hashNodes(of: TreeHash, digests: Uint8Array): Uint8Array;
 
   /** keccak256(prefix ‖ be64(first + i)) for i < count; 32 bytes each. */
   counterHashes(prefix: Uint8Array, first: number, count: number): Uint8Array;

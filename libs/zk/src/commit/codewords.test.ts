@@ -8,10 +8,10 @@ import { seedOf } from '../testing/segments.js';
 import type { BaseArray, CommittingBackend } from './backend.js';
 import { buildTree, encodeMatrix, hashMatrix, rowsOf, type CodedMatrix } from './commit.js';
 import { endingsOf } from './endings.js';
+import { leafHeader } from './hash.js';
 import { createEngine } from './kernels/index.js';
 
 const kernels = new KernelBackend(createEngine({ rowLogMax: 10 }));
-const header = 0x5301;
 
 function elements(backend: CommittingBackend, count: number, name: string): BaseArray {
   return backend.randomElements(seedOf(name), count);
@@ -54,9 +54,12 @@ describe.each(backends)('codewords that are dropped, by %s', (_name, backend) =>
 
 describe.each(backends)('a tree of leaves that are hashed again, by %s', (_name, backend) => {
   it.each([
-    [3, 7, 2],
-    [1, 3, 1],
-  ])('%i rows of 2^%i, blowup 2^%i', (rows, m, logBlowup) => {
+    [3, 7, 2, { hash: 'keccak', digestBytes: 26 }],
+    [1, 3, 1, { hash: 'keccak', digestBytes: 26 }],
+    [3, 7, 2, { hash: 'blake3', digestBytes: 32 }],
+  ] as const)('%i rows of 2^%i, blowup 2^%i, by %o', (rows, m, logBlowup, by) => {
+    const leavesOf = (symbols: readonly BaseArray[], endings?: Uint8Array): Uint8Array =>
+      backend.hashLeaves(by.hash, leafHeader('S', by.hash), symbols, endings);
     const messages = Array.from({ length: rows }, (_, row) => elements(backend, 2 ** m, `messages ${row}`));
     const size = 2 ** (m + logBlowup);
     const given = Uint8Array.from({ length: 32 * size }, (_, i) => i % 251);
@@ -64,18 +67,18 @@ describe.each(backends)('a tree of leaves that are hashed again, by %s', (_name,
       const code = { messages, random: backend.base(0) };
       const matrix = encodeMatrix(backend, code, { m, logBlowup }, { bytes: 0, logBlowup: 0 });
       const leaves = new Uint8Array(32 * size);
-      const tree = hashMatrix(backend, header, matrix, 26, { endings, leaves });
+      const tree = hashMatrix(backend, 'S', matrix, by, { endings, leaves });
       const codewords = rowsOf(backend.encodeRows(code, { m, logBlowup }), rows);
-      expect(toHex(leaves)).toBe(toHex(backend.hashLeaves(header, codewords, endingsOf(backend, endings, 0, size))));
-      const whole = buildTree(backend, leaves, 26);
+      expect(toHex(leaves)).toBe(toHex(leavesOf(codewords, endingsOf(backend, endings, 0, size))));
+      const whole = buildTree(backend, leaves, by);
       expect(toHex(tree.root)).toBe(toHex(whole.root));
       expect(tree.levels.map(toHex)).toEqual(whole.levels.slice(tree.from).map(toHex));
       for (const block of [0, size / 2 ** tree.from - 1]) {
-        const open = new OpenBlock(backend, header, { matrix, tree, ...(endings && { endings }) }, block);
+        const open = new OpenBlock(backend, 'S', by, { matrix, tree, ...(endings && { endings }) }, block);
         for (let level = tree.from - 1; level >= 0; level--) {
           const bytes = (32 * 2 ** tree.from) / 2 ** level;
           const own = whole.levels[level]!.subarray(block * bytes, (block + 1) * bytes);
-          expect(toHex(open.level(level, 26))).toBe(toHex(own));
+          expect(toHex(open.level(level))).toBe(toHex(own));
         }
       }
     }

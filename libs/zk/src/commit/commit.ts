@@ -6,7 +6,7 @@ import type { Commitment } from './commitment.js';
 import { endingsOf, type LeafEndings } from './endings.js';
 import * as F from './field/extension.js';
 import type { Ext } from './field/extension.js';
-import { LEAF_HEADER } from './hash.js';
+import { leafHeader, type TreeHash, type TreeName } from './hash.js';
 import { oodPoints, oodWord } from './layout/ood.js';
 import type { TreeLayout } from './layout/tree-layout.js';
 import { randomPerRow, type Profile } from './params.js';
@@ -62,9 +62,9 @@ export function detached({ matrix, tree, endings, ood, commitment }: OpenableCom
 }
 
 /** @param digests of the level `from`, where 0 are the leaves */
-export function buildTree(backend: CommittingBackend, digests: Uint8Array, digestBytes: number, from = 0): MerkleTree {
+export function buildTree(backend: CommittingBackend, digests: Uint8Array, by: TreeHash, from = 0): MerkleTree {
   const levels = [digests];
-  while (levels.at(-1)!.length > 32) levels.push(backend.hashNodes(levels.at(-1)!, digestBytes));
+  while (levels.at(-1)!.length > 32) levels.push(backend.hashNodes(by, levels.at(-1)!));
   return { from, levels, root: Uint8Array.from(levels.at(-1)!) };
 }
 
@@ -97,12 +97,13 @@ export function encodeMatrix(
 /** @param leaves receives the hashes of all leaves, 32 bytes each */
 export function hashMatrix(
   backend: CommittingBackend,
-  header: number,
+  name: TreeName,
   matrix: CodedMatrix,
-  digestBytes: number,
+  by: TreeHash,
   { endings, leaves }: { readonly endings?: LeafEndings | undefined; readonly leaves?: Uint8Array } = {},
 ): MerkleTree {
   const { m, logBlowup } = matrix;
+  const header = leafHeader(name, by.hash);
   const size = 2 ** (m + logBlowup);
   const from = Math.min(droppedLevels, m);
   const count = Math.min(size, Math.max(2 ** m * (matrix.rows > 1 ? 1 : 2), leavesAtOnce));
@@ -110,13 +111,13 @@ export function hashMatrix(
   for (let begin = 0; begin < size; begin += count) {
     const mark = backend.mark();
     const symbols = symbolsBetween(backend, matrix, begin, count);
-    let digests = backend.hashLeaves(header, symbols, endingsOf(backend, endings, begin, count));
+    let digests = backend.hashLeaves(by.hash, header, symbols, endingsOf(backend, endings, begin, count));
     leaves?.set(digests, 32 * begin);
-    for (let level = 0; level < from; level++) digests = backend.hashNodes(digests, digestBytes);
+    for (let level = 0; level < from; level++) digests = backend.hashNodes(by, digests);
     lowest.set(digests, (32 * begin) / 2 ** from);
     backend.release(mark);
   }
-  return buildTree(backend, lowest, digestBytes, from);
+  return buildTree(backend, lowest, by, from);
 }
 
 /** Symbols of all rows on one coset or on pairs. */
@@ -193,7 +194,7 @@ export function commitRows(
       ? ownEndings(seed, messages.length)
       : undefined;
   const matrix = encodeMatrix(backend, { messages, random }, profile);
-  const tree = hashMatrix(backend, LEAF_HEADER[layout.tree], matrix, profile.digestBytes, { endings });
+  const tree = hashMatrix(backend, layout.tree, matrix, profile, { endings });
   const ood = oodPoints(tree.root, profile.oodPoints).map((z) => oodOf(backend, messages, z));
   const commitment = { root: tree.root, ood: oodWord(ood) };
   return { matrix, tree, ...(endings && { endings }), ood, commitment };

@@ -2,6 +2,7 @@
 import { extArray } from './arrays.js';
 import type { BaseArray, Code, CodeRows, CommittingBackend, ExtArray } from './backend.js';
 import type { Ext } from './field/extension.js';
+import { blake3Keys, type HashName, type TreeHash } from './hash.js';
 import { KernelMemory, requireResident } from './kernel-memory.js';
 import type { Engine, Mark, Task } from './kernels/index.js';
 
@@ -73,21 +74,32 @@ export class KernelCommitter implements CommittingBackend {
     return out;
   }
 
-  hashLeaves(header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array {
+  hashLeaves(hash: HashName, header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array {
     const count = rows[0]!.length;
     const out = this.memory.bytes(32 * count);
     this.memory.scratch(() => {
       const from = this.memory.addressList(rows.map((row) => this.memory.at(row)));
       const tail = aux === undefined ? 0 : this.memory.atBytes(aux);
-      this.split(count, (begin, end) => ['hashLeaves', from, rows.length, begin, end, header, tail, out.byteOffset]);
+      const key = hash === 'keccak' ? undefined : this.memory.atBytes(blake3Keys.leaf);
+      this.split(count, (begin, end) => {
+        const leaves = [from, rows.length, begin, end, header, tail, out.byteOffset];
+        return key === undefined ? ['hashLeaves', ...leaves] : ['blake3Leaves', key, ...leaves];
+      });
     });
     return out;
   }
 
-  hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array {
+  hashNodes({ hash, digestBytes }: TreeHash, digests: Uint8Array): Uint8Array {
     const out = this.memory.bytes(digests.length / 2);
-    const [from, to] = [this.memory.atBytes(digests), out.byteOffset];
-    this.split(out.length / 32, (begin, end) => ['hashNodes', from, begin, end, digestBytes, to]);
+    this.memory.scratch(() => {
+      const [from, to] = [this.memory.atBytes(digests), out.byteOffset];
+      const key = hash === 'keccak' ? undefined : this.memory.atBytes(blake3Keys.node);
+      this.split(out.length / 32, (begin, end) =>
+        key === undefined
+          ? ['hashNodes', from, begin, end, digestBytes, to]
+          : ['blake3Nodes', key, from, begin, end, to],
+      );
+    });
     return out;
   }
 

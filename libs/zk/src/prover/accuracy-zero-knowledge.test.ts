@@ -163,7 +163,7 @@ function noise(ood: Readonly<Record<'W0' | 'D', readonly Ext[]>>) {
     const joined = isWitness ? BigUint64Array.from([...random, ...special.random]) : random;
     const matrix = encodeMatrix(backend, { messages, random: joined }, profile);
     const aux = backend.counterHashes(seedOf(`aux ${tree}`), 0, 2 ** (profile.m + profile.logBlowup));
-    const tops = buildTree(backend, aux, profile.digestBytes);
+    const tops = buildTree(backend, aux, profile);
     return { matrix, tree: tops, endings: { given: aux }, ...(isWitness ? {} : { ood: ood[tree] }) };
   };
   return { cells, trees: { S: treeOf('S'), D: treeOf('D'), W0: treeOf('W0') }, masks: special.masks };
@@ -184,12 +184,12 @@ it('simulates an accepted transcript of any count without a witness', () => {
     const reached = honest(...given);
     return [claimed.weights.root, trees.S.tree.root, claimed.data.root][call++ % order] ?? reached;
   });
-  const source = new ProverSource(backend, uniform(2 * 2 ** plan.messages.padVars), trees);
+  const source = new ProverSource(backend, plan.profile, uniform(2 * 2 ** plan.messages.padVars), trees);
   const opened = openAccuracy(plan, claimed, new Transcript(accuracyScheme), source);
   source.follow(noiseScript());
   const combined = reduceCount(opened.protocol, opened.known, claimed.correct);
   const transcript = new RecordingTranscript(accuracyScheme);
-  const opening = new ProverSource(backend, uniform(2), trees);
+  const opening = new ProverSource(backend, plan.profile, uniform(2), trees);
   const given = { cells, transcript, combined, masks, trees, publish: opening.publish.bind(opening) };
   opening.follow(carried(given));
   checkOpening(plan, transcript, opening, combined, opened.roots);

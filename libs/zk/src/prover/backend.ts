@@ -9,6 +9,7 @@
  */
 import type { BaseArray, CommittingBackend, DoubleRows, ExtArray } from '../commit/backend.js';
 import type { Ext } from '../commit/field/extension.js';
+import type { HashName } from '../commit/hash.js';
 import type { Point } from '../commit/field/multilinear.js';
 
 /** Of a round polynomial t(X): t(1) − t(0) and the coefficient of X² (libs/zk/SPEC.md §6). */
@@ -99,5 +100,5 @@ export interface Backend extends CommittingBackend {
    * The smallest nonce, as a big-endian u64, whose hash with the seed has `bits` leading zero bits
    * (libs/zk/SPEC.md §5).
    */
-  grind(seed: Uint8Array, bits: number): Uint8Array;
+  grind(hash: HashName, seed: Uint8Array, bits: number): Uint8Array;
 }

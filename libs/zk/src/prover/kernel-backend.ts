@@ -3,6 +3,7 @@ import { extAt, extArray, extView } from '../commit/arrays.js';
 import type { BaseArray, DoubleRows, ExtArray } from '../commit/backend.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
+import { blake3Keys, type HashName } from '../commit/hash.js';
 import type { Point } from '../commit/field/multilinear.js';
 import { chunk, KernelCommitter } from '../commit/kernel-committer.js';
 import { isResident, requireResident } from '../commit/kernel-memory.js';
@@ -200,13 +201,17 @@ export class KernelBackend extends KernelCommitter implements Backend {
     });
   }
 
-  grind(seed: Uint8Array, bits: number): Uint8Array {
+  grind(hash: HashName, seed: Uint8Array, bits: number): Uint8Array {
     return this.memory.scratch(() => {
       const [at, out] = [this.memory.atBytes(seed), this.memory.bytes(4)];
+      const key = hash === 'keccak' ? undefined : this.memory.atBytes(blake3Keys.nonce);
+      const { kernels } = this.engine;
       const found = new Uint32Array(out.buffer, out.byteOffset, 1);
       for (let begin = 0; ; begin += nonceBatch) {
-        this.engine.kernels.grind(at, begin, begin + nonceBatch, bits, out.byteOffset);
-        if (found[0] === begin + nonceBatch) continue;
+        const end = begin + nonceBatch;
+        if (key === undefined) kernels.grind(at, begin, end, bits, out.byteOffset);
+        else kernels.blake3Grind(key, at, begin, end, bits, out.byteOffset);
+        if (found[0] === end) continue;
         const nonce = new Uint8Array(8);
         new DataView(nonce.buffer).setBigUint64(0, BigInt(found[0]!));
         return nonce;

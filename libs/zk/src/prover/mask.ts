@@ -74,8 +74,9 @@ function cellsDigest(plan: Plan, cells: Cells): Uint8Array {
   const { backend } = cells;
   const mark = backend.mark();
   const rows = cells.rows('S', 'WT');
-  let digests = backend.hashLeaves(0, rows);
-  while (digests.length > 32) digests = backend.hashNodes(digests, 32);
+  const by = { hash: plan.profile.hash, digestBytes: 32 };
+  let digests = backend.hashLeaves(by.hash, 0, rows);
+  while (digests.length > 32) digests = backend.hashNodes(by, digests);
   const root = Uint8Array.from(digests);
   backend.release(mark);
   return root;

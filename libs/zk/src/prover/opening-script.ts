@@ -7,7 +7,6 @@ import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
 import { eqTable } from '../commit/field/multilinear.js';
-import { LEAF_HEADER } from '../commit/hash.js';
 import type { DataTree } from '../commit/layout/blocks.js';
 import { randomPerRow } from '../commit/params.js';
 import { levelsOf, type Level, type LevelTree } from '../relation/levels.js';
@@ -182,8 +181,7 @@ class OpeningScript {
     return vector;
   }
 
-  #tree({ rows: count, columnVars, logBlowup }: Level, vector: ExtArray): OpenableTree {
-    const { digestBytes } = this.input.cells.plan.profile;
+  #tree({ tree: name, rows: count, columnVars, logBlowup }: Level, vector: ExtArray): OpenableTree {
     const backend = this.#backend;
     const size = 2 ** columnVars;
     const rows = 2 * count;
@@ -195,7 +193,7 @@ class OpeningScript {
       }
     }
     const matrix = encodeMatrix(backend, { messages, random: backend.base(0) }, { m: columnVars, logBlowup });
-    return { matrix, tree: hashMatrix(backend, LEAF_HEADER.L1, matrix, digestBytes) };
+    return { matrix, tree: hashMatrix(backend, name, matrix, this.input.cells.plan.profile) };
   }
 
   /** Ω_1 on all of Φ. */

@@ -1,10 +1,12 @@
 /** The backend in bigint arithmetic, straight from the definitions: slow, and the oracle of every kernel. */
+import { blake3 } from '@noble/hashes/blake3.js';
 import { keccak_256 as keccak } from '@noble/hashes/sha3.js';
 import { embed, extArray, extAt, setExt, toField } from '../commit/arrays.js';
 import type { BaseArray, Code, CodeRows, DoubleRows, ExtArray } from '../commit/backend.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { GENERATOR, P, mul, pow, rootOfUnity } from '../commit/field/goldilocks.js';
+import { blake3Keys, nodeLength, type HashName, type TreeHash } from '../commit/hash.js';
 import type { Point } from '../commit/field/multilinear.js';
 import { hasLeadingZeros } from '../transcript/transcript.js';
 import type { Backend, Fractions, RoundValues, SumTerm, TensorTerm, WeightGrid } from './backend.js';
@@ -97,7 +99,11 @@ function transform(block: BaseArray, root: bigint): void {
   }
 }
 
-function hashLeaves(header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array {
+function digestOf(hash: HashName, what: keyof typeof blake3Keys, message: Uint8Array): Uint8Array {
+  return hash === 'keccak' ? keccak(message) : blake3(message, { key: blake3Keys[what] });
+}
+
+function hashLeaves(hash: HashName, header: number, rows: readonly BaseArray[], aux?: Uint8Array): Uint8Array {
   const count = rows[0]!.length;
   const symbolsEnd = 8 + 8 * rows.length;
   const bytes = new Uint8Array(symbolsEnd + (aux ? 32 : 0));
@@ -107,19 +113,19 @@ function hashLeaves(header: number, rows: readonly BaseArray[], aux?: Uint8Array
   for (let i = 0; i < count; i++) {
     rows.forEach((row, k) => view.setBigUint64(8 + 8 * k, row[i]!));
     if (aux) bytes.set(aux.subarray(32 * i, 32 * i + 32), symbolsEnd);
-    out.set(keccak(bytes), 32 * i);
+    out.set(digestOf(hash, 'leaf', bytes), 32 * i);
   }
   return out;
 }
 
-function hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array {
+function hashNodes({ hash, digestBytes }: TreeHash, digests: Uint8Array): Uint8Array {
   const out = new Uint8Array(digests.length / 2);
-  const bytes = new Uint8Array(2 * digestBytes + 1);
-  bytes[2 * digestBytes] = 1;
+  const bytes = new Uint8Array(nodeLength({ hash, digestBytes }));
+  if (hash === 'keccak') bytes[2 * digestBytes] = 1;
   for (let i = 0; i < out.length / 32; i++) {
     bytes.set(digests.subarray(64 * i, 64 * i + digestBytes), 0);
     bytes.set(digests.subarray(64 * i + 32, 64 * i + 32 + digestBytes), digestBytes);
-    out.set(keccak(bytes), 32 * i);
+    out.set(digestOf(hash, 'node', bytes), 32 * i);
   }
   return out;
 }
@@ -322,12 +328,12 @@ function subtractOuter(
   }
 }
 
-function grind(seed: Uint8Array, bits: number): Uint8Array {
+function grind(hash: HashName, seed: Uint8Array, bits: number): Uint8Array {
   const bytes = new Uint8Array(40);
   bytes.set(seed);
   const view = new DataView(bytes.buffer);
   for (let nonce = 0n; ; nonce++) {
     view.setBigUint64(32, nonce);
-    if (hasLeadingZeros(keccak(bytes), bits)) return bytes.slice(32);
+    if (hasLeadingZeros(digestOf(hash, 'nonce', bytes), bits)) return bytes.slice(32);
   }
 }

@@ -2,7 +2,6 @@
 import { Rejection } from '#attestation/base';
 import type { Examples } from '#libs/step';
 import { hashMatrix, type OpenableCommitment } from '../commit/commit.js';
-import { LEAF_HEADER } from '../commit/hash.js';
 import type { Plan } from '../relation/plan.js';
 import { accuracyContext, accuracyScheme, openAccuracy, type AccuracyStatement } from '../verifier/accuracy.js';
 import { reduceCount } from '../verifier/flow/count.js';
@@ -139,11 +138,11 @@ function proveCells(
   const key = accuracyKey(input.secret, accuracyContext(plan, statement), cells);
   const pads = fillPads(backend, plan, cells, key);
   const { matrix, masks } = codeWitness(cells, key);
-  const S = { matrix, tree: hashMatrix(backend, LEAF_HEADER.S, matrix, plan.profile.digestBytes) };
+  const S = { matrix, tree: hashMatrix(backend, 'S', matrix, plan.profile) };
   onPhase?.('prove');
   const trees = { S, D, W0 };
   const transcript = new RecordingTranscript(accuracyScheme);
-  const source = new ProverSource(backend, pads, trees);
+  const source = new ProverSource(backend, plan.profile, pads, trees);
   const { protocol, known, roots } = openAccuracy(plan, statement, transcript, source);
   source.follow(stepScript(cells, transcript, pads, [0]));
   const combined = reduceCount(protocol, known, correct);

@@ -11,6 +11,7 @@ import {
   type Manifest,
 } from '#libs/step';
 import { createEngine } from '../commit/kernels/index.js';
+import type { Profile } from '../commit/params.js';
 import { seedOf, testManifest, testProfile, testSeed, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { MaskedProtocol } from '../verifier/masked-protocol.js';
@@ -42,6 +43,7 @@ function unscaledLimbsManifest(): Manifest {
   return manifest;
 }
 
+const blake3Profile: Profile = { ...testProfile, hash: 'blake3' };
 const small = { dims: [3, 4, 2], batch: 2, steps: 64, seed: testSeed };
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 
@@ -126,6 +128,9 @@ describe('honest proofs are accepted', () => {
     ['26-byte digests', { profile: { ...testProfile, digestBytes: 26 } }],
     ['two out-of-domain points', { profile: { ...testProfile, oodPoints: 2 } }],
     ['two out-of-domain points, separate', { profile: { ...testProfile, oodPoints: 2 }, variant: 'separate' }],
+    ['BLAKE3', { profile: blake3Profile }],
+    ['BLAKE3, a separate witness tree', { profile: blake3Profile, variant: 'separate' }],
+    ['BLAKE3, inputs first', { profile: { ...blake3Profile, inputsFirst: true } }],
     ['two random rows', { profile: { ...testProfile, randomRows: 2 } }],
   ])('%s', (_name, choice) => {
     proveAndVerify(choice);
@@ -143,8 +148,8 @@ describe('honest proofs are accepted', () => {
     }
   });
 
-  it('is the same, byte for byte, in bigints', () => {
-    const choice = { profile: { ...testProfile, m: 9, k1: 3, queries0: 3 } };
+  it.each(['keccak', 'blake3'] as const)('is the same, byte for byte, in bigints, on %s', (hash) => {
+    const choice = { profile: { ...testProfile, hash, m: 9, k1: 3, queries0: 3 } };
     const fast = testSegment(backend, choice);
     const slow = testSegment(plainBackend, choice);
     const proof = proveSegment(backend, fast.plan, fast.input).proof;

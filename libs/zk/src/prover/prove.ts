@@ -5,7 +5,6 @@ import type { ExtArray } from '../commit/backend.js';
 import { dataColumns, inSuperblocks, type Columns } from '../commit/columns.js';
 import { detached, hashMatrix, type OpenableCommitment, type OpenableTree } from '../commit/commit.js';
 import { weightsDigestOf, type Commitment } from '../commit/commitment.js';
-import { LEAF_HEADER } from '../commit/hash.js';
 import { keccak } from '../commit/keccak.js';
 import type { Plan } from '../relation/plan.js';
 import { reduceToOneClaim } from '../verifier/flow/flow.js';
@@ -215,11 +214,11 @@ function commitWitness(
   const { matrix, masks } = codeWitness(cells, key);
   if (plan.variant === 'separate') {
     const WT = known ?? openable(cells, 'WT', afterSeed);
-    const S = { matrix, tree: hashMatrix(backend, LEAF_HEADER.S, matrix, profile.digestBytes) };
+    const S = { matrix, tree: hashMatrix(backend, 'S', matrix, profile) };
     return { S, WT, after: WT.commitment, masks };
   }
   const leaves = new Uint8Array(32 * 2 ** (profile.m + profile.logBlowup));
-  hashMatrix(backend, LEAF_HEADER.S, matrix, profile.digestBytes, { leaves });
+  hashMatrix(backend, 'S', matrix, profile, { leaves });
   const WT = openable(cells, 'WT', afterSeed, undefined, leaves);
   return { S: { matrix, tree: WT.tree }, WT, after: WT.commitment, masks };
 }
@@ -231,7 +230,7 @@ function answerVerifier(
 ): { proof: Uint8Array; rejection?: Rejection } {
   const { statement, cells, pads, masks, trees } = committed;
   const transcript = new RecordingTranscript();
-  const source = new ProverSource(backend, pads, trees);
+  const source = new ProverSource(backend, plan.profile, pads, trees);
   const { context, protocol, known, roots } = openProtocol(plan, statement, transcript, source);
   source.follow(stepScript(cells, transcript, pads, context.stepSizes));
   const combined = reduceToOneClaim(protocol, known, context.stepSizes);

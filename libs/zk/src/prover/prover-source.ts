@@ -7,7 +7,7 @@ import type { OpenableTree } from '../commit/commit.js';
 import { extBytes } from '../commit/field/bytes.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
-import { LEAF_HEADER, type TreeName } from '../commit/hash.js';
+import type { TreeHash, TreeName } from '../commit/hash.js';
 import { levelTrees } from '../relation/levels.js';
 import type { ProofSource } from '../verifier/source.js';
 import type { Backend } from './backend.js';
@@ -22,6 +22,7 @@ export class ProverSource implements ProofSource {
 
   constructor(
     readonly backend: Backend,
+    readonly by: TreeHash,
     readonly pads: ExtArray,
     trees: Partial<Record<TreeName, OpenableTree>>,
   ) {
@@ -47,7 +48,7 @@ export class ProverSource implements ProofSource {
   }
 
   nonce(seed: Uint8Array, bits: number): Uint8Array {
-    return this.#write(this.backend.grind(seed, bits));
+    return this.#write(this.backend.grind(this.by.hash, seed, bits));
   }
 
   symbols(name: TreeName, leaf: number, count: number): Uint8Array {
@@ -67,7 +68,7 @@ export class ProverSource implements ProofSource {
     const { from, levels } = this.#tree(name).tree;
     const [digests, place] =
       level < from
-        ? [this.#block(name, index * 2 ** level).block.level(level, digestBytes), index % 2 ** (from - level)]
+        ? [this.#block(name, index * 2 ** level).block.level(level), index % 2 ** (from - level)]
         : [levels[level - from]!, index];
     return this.#write(digests.slice(32 * place, 32 * place + digestBytes));
   }
@@ -102,7 +103,7 @@ export class ProverSource implements ProofSource {
     const count = 2 ** tree.tree.from;
     const index = Math.floor(leaf / count);
     const key = `${name} ${index}`;
-    const block = this.#blocks.get(key) ?? new OpenBlock(this.backend, LEAF_HEADER[name], tree, index);
+    const block = this.#blocks.get(key) ?? new OpenBlock(this.backend, name, this.by, tree, index);
     this.#blocks.set(key, block);
     return { block, at: leaf - index * count };
   }

@@ -90,7 +90,7 @@ function noise(
     const leaves = 2 ** (of.profile.m + of.profile.logBlowup);
     const aux = backend.counterHashes(seedOf(`aux ${tree}`), 0, leaves);
     const ood = tree === 'S' ? {} : { ood: values[tree] };
-    return { matrix, tree: buildTree(backend, aux, of.profile.digestBytes), endings: { given: aux }, ...ood };
+    return { matrix, tree: buildTree(backend, aux, of.profile), endings: { given: aux }, ...ood };
   };
   const trees = { S: treeOf('S'), D: treeOf('D'), W0: treeOf('W0'), WT: treeOf('WT') };
   expect(trees.S.matrix.rows).toBe(of.trees.S.rows.length + specialRows);
@@ -141,12 +141,12 @@ it.each(profiles)('simulates an accepted transcript without a witness, $oodPoint
   const thaw = freezeChallenges();
   programHash(claimed, 3 + levelsOf(profile).length);
   const { cells, trees, masks } = noise(plan, values);
-  const source = new ProverSource(backend, uniform(2 * 2 ** plan.messages.padVars), trees);
+  const source = new ProverSource(backend, plan.profile, uniform(2 * 2 ** plan.messages.padVars), trees);
   const { context, protocol, known, roots } = openProtocol(plan, claimed, new Transcript(), source);
   source.follow(noiseScript());
   const combined = reduceToOneClaim(protocol, known, context.stepSizes);
   const transcript = new RecordingTranscript();
-  const opening = new ProverSource(backend, uniform(2), trees);
+  const opening = new ProverSource(backend, plan.profile, uniform(2), trees);
   const publish = opening.publish.bind(opening);
   opening.follow(openingOf({ cells, transcript, combined, masks, trees, publish }));
   checkOpening(plan, transcript, opening, combined, roots);

@@ -5,6 +5,7 @@ import { endingsOf } from '../commit/endings.js';
 import { domainPoint } from '../commit/field/domain.js';
 import type { Ext } from '../commit/field/extension.js';
 import { add, mul, pow } from '../commit/field/goldilocks.js';
+import { leafHeader, type TreeHash, type TreeName } from '../commit/hash.js';
 
 const real = (c0: bigint): Ext => ({ c0, c1: 0n });
 
@@ -59,7 +60,8 @@ export class OpenBlock {
 
   constructor(
     readonly backend: CommittingBackend,
-    readonly header: number,
+    readonly name: TreeName,
+    readonly by: TreeHash,
     { matrix, tree, endings }: OpenableTree,
     block: number,
   ) {
@@ -72,12 +74,14 @@ export class OpenBlock {
   }
 
   /** Digests 32 bytes apart; the leaves are level 0. */
-  level(level: number, digestBytes: number): Uint8Array {
-    const { backend, header, symbols, endings } = this;
+  level(level: number): Uint8Array {
+    const { backend, by, symbols, endings } = this;
     const mark = backend.mark();
     for (let k = this.#levels.length; k <= level; k++) {
       const made =
-        k === 0 ? backend.hashLeaves(header, symbols, endings) : backend.hashNodes(this.#levels[k - 1]!, digestBytes);
+        k === 0
+          ? backend.hashLeaves(by.hash, leafHeader(this.name, by.hash), symbols, endings)
+          : backend.hashNodes(by, this.#levels[k - 1]!);
       this.#levels.push(Uint8Array.from(made));
     }
     backend.release(mark);

@@ -98,6 +98,14 @@ describe('plan (libs/zk/SPEC.md §4)', () => {
     for (const profile of profiles.values()) expect(openingBudget(profile)).toBeGreaterThanOrEqual(10);
   });
 
+  it('cuts no digest under BLAKE3, whose nodes are one block', () => {
+    const onBlake3 = [...profiles.values()].filter(({ hash }) => hash === 'blake3');
+    expect(onBlake3.map(({ name }) => name)).toEqual(
+      ['small', 'fast16', 'fast64', 'large'].map((name) => `${name}-blake3`),
+    );
+    for (const { digestBytes } of onBlake3) expect(digestBytes).toBe(32);
+  });
+
   it('refuses a shape that a profile is too weak for', () => {
     expect(() => derivePlan(fx1([784, 1024, 1024, 10], 64, 8, 1), profiles.get('chain1')!, 'joint')).toThrow(
       'STEP_PLAN',

@@ -1,7 +1,7 @@
 /** The verification key of a shape: a pure function of (manifest, profile, variant) (libs/zk/SPEC.md §4.5). */
 import { concatBytes, keccak, taggedDigest, utf8 } from '#attestation/base';
 import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
-import { LEAF_HEADER } from '../commit/hash.js';
+import { leafHeader } from '../commit/hash.js';
 import { dataBlocks, dataTrees, weightBlocks, type BlockSpec, type DataTree } from '../commit/layout/blocks.js';
 import { log2Ceil } from '../commit/layout/log2.js';
 import { refuse } from '../commit/layout/refuse.js';
@@ -200,7 +200,7 @@ export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array 
     ...counted([...shape.pieces, ...shape.gaps].flatMap(({ start, bits }) => [start, bits])),
     vars,
     ...dataTrees.flatMap((tree) => [
-      LEAF_HEADER[tree],
+      leafHeader(tree, profile.hash),
       trees[tree].hasAux ? 32 : 0,
       ...counted(trees[tree].globalRows),
       ...layoutWords(trees[tree]),

@@ -40,6 +40,7 @@ export const testProfile: Profile = {
   grind1: 2,
   grindFold: 1,
   grindFold1: 1,
+  hash: 'keccak',
   digestBytes: 32,
 };
 

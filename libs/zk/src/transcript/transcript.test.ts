@@ -34,7 +34,7 @@ describe('transcript (libs/zk/SPEC.md §5)', () => {
         if (hasLeadingZeros(keccak_256(new Uint8Array([...seed, ...nonce])), bits)) return nonce;
       }
     };
-    expect(() => new Transcript().grind(6, search)).not.toThrow();
-    expect(() => new Transcript().grind(16, () => new Uint8Array(8))).toThrow('STEP_POW');
+    expect(() => new Transcript().grind('keccak', 6, search)).not.toThrow();
+    expect(() => new Transcript().grind('keccak', 16, () => new Uint8Array(8))).toThrow('STEP_POW');
   });
 });

@@ -1,7 +1,8 @@
 /** Fiat–Shamir transcript over keccak-256 (libs/zk/SPEC.md §5). */
-import { Rejection, concatBytes, utf8 } from '#attestation/base';
+import { Rejection, utf8 } from '#attestation/base';
 import { extFromDigest } from '../commit/field/bytes.js';
 import type { Ext } from '../commit/field/extension.js';
+import { hashNonce, type HashName } from '../commit/hash.js';
 import { keccak } from '../commit/keccak.js';
 import { SITE, type Site } from './sites.js';
 
@@ -45,11 +46,11 @@ export class Transcript {
    * for when `bits` is 0.
    * @throws Rejection STEP_POW
    */
-  grind(bits: number, nonceFor: (seed: Uint8Array, bits: number) => Uint8Array): void {
+  grind(hash: HashName, bits: number, nonceFor: (seed: Uint8Array, bits: number) => Uint8Array): void {
     if (bits === 0) return;
     const seed = this.digest('pow');
     const nonce = nonceFor(seed, bits);
-    if (!hasLeadingZeros(keccak(concatBytes(seed, nonce)), bits)) {
+    if (!hasLeadingZeros(hashNonce(hash, seed, nonce), bits)) {
       throw new Rejection('STEP_POW', {
         expected: `a nonce with ${bits} leading zero bits`,
         got: 'a hash without them',

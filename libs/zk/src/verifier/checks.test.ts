@@ -32,6 +32,7 @@ describe('a verifier that leaves out', () => {
     const zero = vi.spyOn(KernelBackend.prototype, 'grind').mockReturnValue(new Uint8Array(8));
     const lazy = vi.spyOn(Transcript.prototype, 'grind').mockImplementation(function (
       this: Transcript,
+      _hash,
       bits,
       nonceFor,
     ) {

@@ -1,6 +1,6 @@
 /** Opened leaves and their Merkle paths, in proof order (libs/zk/SPEC.md §4.4, §10). */
 import { Rejection, equalBytes } from '#attestation/base';
-import { LEAF_HEADER, hashLeaves, type TreeName } from '../commit/hash.js';
+import { hashLeaves, type TreeName } from '../commit/hash.js';
 import type { DataTree } from '../commit/layout/blocks.js';
 import { rootOf } from '../merkle/multiproof.js';
 import type { Level } from '../relation/levels.js';
@@ -26,6 +26,7 @@ const specialSymbols = 6;
 
 /** @throws Rejection STEP_MERKLE_W0, STEP_MERKLE_J, STEP_MERKLE_WT, STEP_MERKLE_S, STEP_MERKLE_D */
 export function openRows(plan: Plan, source: ProofSource, indices: readonly number[], roots: TreeRoots): OpenedRows {
+  const { hash } = plan.profile;
   const isJoint = plan.variant === 'joint';
   const symbols: Record<DataTree, Uint8Array[]> = { S: [], WT: [], W0: [], D: [] };
   const aux: Record<DataTree, Uint8Array[]> = { S: [], WT: [], W0: [], D: [] };
@@ -39,7 +40,7 @@ export function openRows(plan: Plan, source: ProofSource, indices: readonly numb
     }
   }
   const leavesOf = (tree: DataTree, endings = aux[tree]): Uint8Array[] =>
-    hashLeaves(LEAF_HEADER[tree], symbols[tree], endings.length > 0 ? endings : undefined);
+    hashLeaves(hash, tree, symbols[tree], endings.length > 0 ? endings : undefined);
   const depth = plan.profile.m + plan.profile.logBlowup;
   const check = (tree: DataTree, leaves: readonly Uint8Array[], root: Uint8Array, code: string): void =>
     checkPaths(plan, source, tree, indices, leaves, depth, root, code);
@@ -65,7 +66,7 @@ export function openLevel(
   root: Uint8Array,
 ): Uint8Array[] {
   const symbols = indices.map((index) => source.symbols(tree, index, 2 * rows));
-  const leaves = hashLeaves(LEAF_HEADER[tree], symbols);
+  const leaves = hashLeaves(plan.profile.hash, tree, symbols);
   checkPaths(plan, source, tree, indices, leaves, columnVars + logBlowup, root, `STEP_MERKLE_${tree}`);
   return symbols;
 }
@@ -80,10 +81,10 @@ function checkPaths(
   root: Uint8Array,
   code: string,
 ): void {
-  const { digestBytes } = plan.profile;
+  const { profile } = plan;
   const byIndex = new Map(indices.map((index, k) => [index, leaves[k]!]));
-  const reached = rootOf(byIndex, depth, digestBytes, (level, index) =>
-    source.sibling(tree, level, index, digestBytes),
+  const reached = rootOf(byIndex, depth, profile, (level, index) =>
+    source.sibling(tree, level, index, profile.digestBytes),
   );
   if (!equalBytes(reached, root)) {
     throw new Rejection(code, {

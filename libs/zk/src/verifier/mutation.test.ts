@@ -13,6 +13,8 @@ const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 const { plan, input } = testSegment(backend);
 const { proof, statement } = proveSegment(backend, plan, input);
 const separate = testSegment(backend, { variant: 'separate' });
+const { plan: blake3Plan, input: blake3Input } = testSegment(backend, { profile: { ...testProfile, hash: 'blake3' } });
+const blake3 = proveSegment(backend, blake3Plan, blake3Input);
 const separateProof = proveSegment(backend, separate.plan, separate.input);
 
 const codeOf = (bytes: Uint8Array, changed: StepProofStatement = statement, under = plan): string =>
@@ -36,6 +38,24 @@ describe('changed proofs', () => {
       codes.add(code);
     }
     expect(codes.size).toBeGreaterThan(4);
+  });
+
+  it('are rejected wherever a byte changes where trees and nonces are on BLAKE3', () => {
+    expect(codeOf(blake3.proof, blake3.statement, blake3Plan)).toBe('accepted');
+    const codes = new Set<string>();
+    for (let k = 0; k < Number(process.env.VERITRAIN_MUTATIONS ?? 200); k++) {
+      const random = new DataView(seedOf(`mutation on BLAKE3 ${k}`).buffer);
+      const at = random.getUint32(0) % blake3.proof.length;
+      const code = codeOf(flipped(blake3.proof, at, 1 << (random.getUint8(4) % 8)), blake3.statement, blake3Plan);
+      expect(code).toMatch(proofCodes);
+      codes.add(code);
+    }
+    expect(codes.size).toBeGreaterThan(4);
+  });
+
+  it('are rejected where the plan names the other hash', () => {
+    expect(codeOf(proof, statement, blake3Plan)).toBe('MERKLE_PATH');
+    expect(codeOf(blake3.proof, blake3.statement)).toBe('MERKLE_PATH');
   });
 
   it('are rejected when an element is not canonical', () => {

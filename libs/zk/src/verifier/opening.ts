@@ -270,7 +270,7 @@ class Opening {
   }
 
   #grind(bits: number): void {
-    this.transcript.grind(bits, (seed, count) => this.source.nonce(seed, count));
+    this.transcript.grind(this.plan.profile.hash, bits, (seed, count) => this.source.nonce(seed, count));
   }
 }
 

@@ -8,13 +8,14 @@ import { equalBytes, toHex } from '#attestation/base';
 import { buildTree } from '../commit/commit.js';
 import { domainPoint } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
-import { LEAF_HEADER, hashLeaves } from '../commit/hash.js';
+import { hashLeaves, leafHeader } from '../commit/hash.js';
 import { oodPoints } from '../commit/layout/ood.js';
 import { rootOf } from '../merkle/multiproof.js';
 import { plainBackend } from '../prover/plain-backend.js';
 
 const [m, logBlowup] = [2, 2];
 const size = 2 ** (m + logBlowup);
+const by = { hash: 'keccak', digestBytes: 32 } as const;
 type Polynomial = readonly bigint[];
 
 const at = (poly: Polynomial, z: F.Ext): F.Ext =>
@@ -29,7 +30,7 @@ function between(first: Polynomial, second: Polynomial): BigUint64Array {
 }
 
 function commit(word: BigUint64Array) {
-  return buildTree(plainBackend, plainBackend.hashLeaves(LEAF_HEADER.S, [word]), 32);
+  return buildTree(plainBackend, plainBackend.hashLeaves(by.hash, leafHeader('S', by.hash), [word]), by);
 }
 
 /** A verifier of single leaves: the symbol is the polynomial's and its leaf leads to the root. */
@@ -39,8 +40,8 @@ function opensTo(word: BigUint64Array, poly: Polynomial, indices: readonly numbe
     const symbol = word[index]!;
     const bytes = new Uint8Array(8);
     new DataView(bytes.buffer).setBigUint64(0, symbol);
-    const [leaf] = hashLeaves(LEAF_HEADER.S, [bytes]);
-    const reached = rootOf(new Map([[index, leaf!]]), m + logBlowup, 32, (level, sibling) =>
+    const [leaf] = hashLeaves(by.hash, 'S', [bytes]);
+    const reached = rootOf(new Map([[index, leaf!]]), m + logBlowup, by, (level, sibling) =>
       levels[level]!.subarray(32 * sibling, 32 * sibling + 32),
     );
     const y = { c0: domainPoint(index, m, logBlowup), c1: 0n };

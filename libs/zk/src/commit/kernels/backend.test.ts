@@ -43,18 +43,24 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
   });
 
   it('hashes leaves, nodes and counters, draws elements and grinds', () => {
-    for (const rows of [1, 20]) {
+    for (const rows of [1, 20, 300]) {
       const symbols = Array.from({ length: rows }, (_, k) => base(k, 300));
-      same((target) => target.hashLeaves(0x5301, symbols));
-      same((target) => target.hashLeaves(0x5701, symbols, bytes(3, 32 * 300)));
+      for (const hash of ['keccak', 'blake3'] as const) {
+        same((target) => target.hashLeaves(hash, 0x5301, symbols));
+        same((target) => target.hashLeaves(hash, 0x5701, symbols, bytes(3, 32 * 300)));
+      }
     }
     for (const count of [1, 2, 3, 400]) {
-      same((target) => target.hashNodes(bytes(4, 64 * count), 26));
-      same((target) => target.hashNodes(bytes(5, 64 * count), 32));
+      same((target) => target.hashNodes({ hash: 'keccak', digestBytes: 26 }, bytes(4, 64 * count)));
+      for (const hash of ['keccak', 'blake3'] as const) {
+        same((target) => target.hashNodes({ hash, digestBytes: 32 }, bytes(5, 64 * count)));
+      }
       same((target) => target.counterHashes(bytes(6, 50), 5, count));
       same((target) => target.randomElements(bytes(6, 50), count));
     }
-    for (const bits of [0, 5, 12, 16]) same((target) => target.grind(bytes(bits, 32), bits));
+    for (const hash of ['keccak', 'blake3'] as const) {
+      for (const bits of [0, 5, 12, 16]) same((target) => target.grind(hash, bytes(bits, 32), bits));
+    }
   });
 
   it.each([0, 1, 6, 12])('runs layers, rounds and folds of half length 2^%i', (logHalf) => {

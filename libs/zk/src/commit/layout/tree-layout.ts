@@ -1,6 +1,6 @@
 /** How the blocks of one tree lie in its rows, and the digest that binds this (libs/zk/SPEC.md §2.1, §4.2). */
 import { taggedDigest } from '#attestation/base';
-import { LEAF_HEADER } from '../hash.js';
+import { leafHeader } from '../hash.js';
 import { randomPerRow, type Profile } from '../params.js';
 import { blockCode, dataBlocks, weightBlocks, type BlockSpec, type DataTree } from './blocks.js';
 import type { Shape } from './shape.js';
@@ -53,7 +53,7 @@ export function layoutDigest(layout: TreeLayout, shape: Shape, profile: Profile)
   const isData = layout.tree === 'D';
   const inputsFirst = isData && shape.inputsFirst;
   const words = [
-    LEAF_HEADER[layout.tree],
+    leafHeader(layout.tree, profile.hash),
     profile.m,
     profile.logBlowup,
     randomPerRow(profile),
