@@ -63,7 +63,7 @@ describe('a proof of how many records are classed right', () => {
   it('reports what was proved and what it cost', () => {
     expect(made.status).toBe(0);
     expect(made.json).toMatchObject({
-      ...{ backend: 'accuracy', profile: 'fast64', records, parts: 1 },
+      ...{ backend: 'accuracy', profile: 'fast64-blake3', records, parts: 1 },
       proofBytes: readFileSync(at('proof')).length,
       openings: { budget: 20, weights: 1 },
     });

@@ -14,12 +14,12 @@ const parts = (records: number, profile = 'auto'): [string, ...number[]] => {
 
 describe('parts of a set', () => {
   it.each<[number, string, [string, ...number[]]]>([
-    [1, 'auto', ['fast64', 1]],
-    [300, 'auto', ['fast64', 300]],
-    [2048, 'auto', ['fast64', 2048]],
-    [2100, 'auto', ['fast64', 2048, 52]],
-    [4000, 'auto', ['fast64', 4000]],
-    [10_000, 'auto', ['fast64', 4096, 4096, 1808]],
+    [1, 'auto', ['fast64-blake3', 1]],
+    [300, 'auto', ['fast64-blake3', 300]],
+    [2048, 'auto', ['fast64-blake3', 2048]],
+    [2100, 'auto', ['fast64-blake3', 2048, 52]],
+    [4000, 'auto', ['fast64-blake3', 4000]],
+    [10_000, 'auto', ['fast64-blake3', 4096, 4096, 1808]],
     [10_000, 'large', ['large', 8192, 1808]],
     [16_000, 'large', ['large', 16_000]],
   ])('%i records, %s', (records, profile, due) => {
@@ -28,7 +28,7 @@ describe('parts of a set', () => {
 
   it('of a hundred thousand records are fewer and larger, for each opens the weights', () => {
     const [name, ...sizes] = parts(100_000);
-    expect(name).toBe('large');
+    expect(name).toBe('large-blake3');
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100_000);
     expect(sizes.length).toBeLessThanOrEqual(openingBudget(profileNamed('large')));
     expect(() => parts(100_000, 'fast64')).toThrow('OPENING_BUDGET');

@@ -5,7 +5,7 @@ import { deriveAccuracyPlan, profileNamed, type Plan } from '#libs/zk/verifier';
 import { admitParts } from './openings.js';
 
 /** The fastest first. */
-const preference = ['fast64', 'large'];
+const preference = ['fast64-blake3', 'large-blake3'];
 /** Up to so many records, one part costs no more than two. */
 const smallSet = 2048;
 

@@ -17,10 +17,10 @@ const chosen = (superblock: number, onChain: boolean): string =>
 it.each([
   [1, 'chain1', 'chain1'],
   [4, 'chain1', 'chain1'],
-  [16, 'fast16', 'chain26'],
-  [64, 'fast64', 'chain64'],
-  [128, 'large', 'steps128'],
-  [256, 'large', 'chain256'],
+  [16, 'fast16-blake3', 'chain26'],
+  [64, 'fast64-blake3', 'chain64'],
+  [128, 'large-blake3', 'steps128'],
+  [256, 'large-blake3', 'chain256'],
 ])('segments of %i steps: %s, and %s where the contract takes them', (superblock, usual, onChain) => {
   expect([chosen(superblock, false), chosen(superblock, true)]).toEqual([usual, onChain]);
 });
@@ -28,7 +28,7 @@ it.each([
 it('takes many queries with little grinding for no more than 2^19 cells', () => {
   const tiny = mnist(16, { dims: [16, 8, 4], batch: 8 });
   const { plan } = explainPlan(tiny, 'auto', 'joint');
-  expect(plan.profile.name).toBe('small');
+  expect(plan.profile.name).toBe('small-blake3');
   expect(() => explainPlan(mnist(16), 'small', 'joint')).toThrow('STEP_PLAN');
 });
 
@@ -42,7 +42,7 @@ it('says why', () => {
   );
   const wide = mnist(2, { dims: [784, 4096, 2048, 10], e: 8 });
   expect(explainPlan(wide, 'auto', 'joint', true).why).toMatch(/the first of .* large .*; no contract verifies/);
-  expect(why(16, false)).toMatch(/segments of 16 steps: the first of small, fast16/);
+  expect(why(16, false)).toMatch(/segments of 16 steps: the first of small-blake3, fast16-blake3/);
   expect(why(16, true, 'fast16')).toBe('asked for by name');
 });
 

@@ -1,7 +1,7 @@
 /** Which named profile proves a manifest, and why: the first that reaches 100 bits, in the order that suits what it is for. */
 import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
-import { derivePlan, isInTwoParts, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
+import { derivePlan, isInTwoParts, profileNamed, profiles, type Plan, type Variant } from '#libs/zk/verifier';
 import { transactionProofBytesMax } from './limits.js';
 import { expectedPartBytes, expectedProofBytes } from './proof-size.js';
 import { cheaperUnit, type UnitNeeds } from './unit-choice.js';
@@ -10,11 +10,16 @@ import { cheaperUnit, type UnitNeeds } from './unit-choice.js';
  * Profiles for short segments give short proofs, those for long segments prove more samples per second; `small` does
  * where it reaches 100 bits.
  */
-const preference = [
+const inPieces = [
   { stepsMax: 4, names: ['chain1', 'chain16', 'fast16', 'fast64', 'large'] },
   { stepsMax: 32, names: ['small', 'fast16', 'chain16', 'fast64', 'large'] },
   { stepsMax: Infinity, names: ['small', 'fast64', 'fast16', 'chain16', 'large'] },
 ];
+/** Where no contract looks, hashing costs less. */
+const offChain = inPieces.map(({ stepsMax, names }) => ({
+  stepsMax,
+  names: names.map((name) => (profiles.has(`${name}-blake3`) ? `${name}-blake3` : name)),
+}));
 /** Where a contract is to take each proof: digests are cut, levels added, and transactions, last. */
 const forContract = ['chain1', 'chain16', 'chain26', 'chain64', 'steps128', 'chain256'];
 
@@ -39,7 +44,7 @@ export function explainPlan(
 ): PlanChoice {
   if (name !== 'auto') return { plan: derivePlan(manifest, profileNamed(name), variant), why: 'asked for by name' };
   const T = manifest.superblock;
-  const row = preference.find(({ stepsMax }) => T <= stepsMax)!;
+  const row = (onChain ? inPieces : offChain).find(({ stepsMax }) => T <= stepsMax)!;
   const { plan, refusal } = firstOf(manifest, row.names, variant);
   const usual = plan && { plan, why: `for segments of ${T} steps: the first of ${row.names.join(', ')} with 100 bits` };
   if (onChain) {
@@ -59,8 +64,8 @@ export function explainPlan(
       return { plan: fitting, why };
     }
     if (usual) {
-      const inPieces = `no proof of it fits one transaction (${most}) or two, it goes in pieces`;
-      const end = usual.plan.profile.oodPoints === 1 ? inPieces : 'no contract verifies a proof of two points';
+      const pieces = `no proof of it fits one transaction (${most}) or two, it goes in pieces`;
+      const end = usual.plan.profile.oodPoints === 1 ? pieces : 'no contract verifies a proof of two points';
       return { ...usual, why: `${usual.why}; ${end}` };
     }
   }

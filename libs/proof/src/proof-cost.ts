@@ -57,8 +57,8 @@ export function proofCost(plan: Plan, uneven = 0): ProofCost {
 }
 
 /** The contracts' floor has profiles of one point with one level, and of two and three (contracts/src/verifiers/zk/ZkFloor.sol). */
-function isOnChainProfile({ profile: { oodPoints, deeper } }: Plan): boolean {
-  return deeper !== undefined || oodPoints === 1;
+function isOnChainProfile({ profile: { hash, oodPoints, deeper } }: Plan): boolean {
+  return hash === 'keccak' && (deeper !== undefined || oodPoints === 1);
 }
 
 const treesOf = ({ trees }: Plan): readonly { readonly rows: number; readonly hasAux: boolean }[] =>
