@@ -35,7 +35,9 @@ const memory = {
   leavesAtOnce: 2 ** 14,
   nodeParts: 5 * 2 ** 20,
   tables: 2 * 2 ** 20,
-  rowsTogether: 4,
+  /** Under a profile that keeps codewords: Ω and w folded less, and Ω itself, where they take no more. */
+  folded: 2 ** 26,
+  keptOmega: 2 ** 27,
 };
 /** Of the transaction that carries a proof alone, calldata at today's price. */
 const gas = { fixed: 798_000, perByte: 39.4, perSymbol: 116, perLevel: 452_000, ofUnit: 800_000 };
@@ -102,7 +104,11 @@ function memoryOf(plan: Plan): number {
   const hashing = (wordBytes * Math.max(...trees) + 3 * 32) * atOnce;
   const nodes = element * 2 ** lookups.vars;
   const lookedUp = Math.max(nodes + memory.nodeParts, (lookups.plainLow ? 1 : 2) * nodes + memory.tables);
-  const folded = 2 * element * length * 2 ** Math.max(0, plan.rowVars - memory.rowsTogether) + 8 * element * length;
+  const isFast = logBlowup <= memory.keptCodewords.logBlowup;
+  const after = (vars: number): number => 2 * element * length * 2 ** Math.max(0, plan.rowVars - vars);
+  const bound = (isFast ? [after(2), after(3)].find((bytes) => bytes <= memory.folded) : undefined) ?? after(4);
+  const omega = element * length * 2 ** plan.rowVars;
+  const folded = bound + (isFast && omega <= memory.keptOmega ? omega : 0) + 8 * element * length;
   return (
     memory.fixed +
     memory.perRowElement * length +

@@ -28,16 +28,18 @@ export function recordColumns({ steps, widths, samples }: StepShape, doubles: Do
 }
 
 /** Samples beyond the batch repeat its first ones: then they meet every guard that the batch meets. */
-export function writeRecords(shape: StepShape, columns: Columns, examples: Examples): void {
+export function writeRecords(shape: StepShape, columns: Columns, { count, features, labels }: Examples): void {
   const { steps, widths, samples, batch, classes, inputsFirst } = shape;
   const [ofStep, ofInput] = inputsFirst ? [samples, steps * samples] : [widths[0]! * samples, samples];
   const [X, Y, n0] = [columns.get('X')!, columns.get('Y')!, featureCount(shape.manifest)];
   Y.fill(0);
-  for (let t = 0; t < Math.min(steps, Math.floor(examples.count / batch)); t++) {
+  for (let t = 0; t < Math.min(steps, Math.floor(count / batch)); t++) {
+    for (let i = 0; i < n0; i++) {
+      const [to, from] = [t * ofStep + i * ofInput, t * batch * n0 + i];
+      for (let b = 0; b < samples; b++) X[to + b] = features[from + (b % batch) * n0]!;
+    }
     for (let b = 0; b < samples; b++) {
-      const record = t * batch + (b % batch);
-      for (let i = 0; i < n0; i++) X[t * ofStep + i * ofInput + b] = examples.features[record * n0 + i]!;
-      const label = examples.labels[record]!;
+      const label = labels[t * batch + (b % batch)]!;
       if (label < classes) Y[(label * steps + t) * samples + b] = 1;
     }
   }

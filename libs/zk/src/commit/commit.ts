@@ -31,7 +31,7 @@ export interface CodedMatrix extends Code {
 }
 
 /** Longer codewords, by their bytes and by lg of how much longer than their rows, are hashed and dropped. */
-const keptCodewords = { bytes: 2 ** 28, logBlowup: 3 };
+export const keptCodewords = { bytes: 2 ** 28, logBlowup: 3 };
 /** Lowest levels of a tree that are not kept: an opened leaf's are hashed again, 2^6 leaves at a time. */
 const droppedLevels = 6;
 /** Fewest leaves that are hashed at a time. */

@@ -1,6 +1,7 @@
 /** The combined weights Ω of libs/zk/SPEC.md §7 F7, one row of the hypercube at a time. */
 import { extArray, extView } from '../commit/arrays.js';
 import type { ExtArray } from '../commit/backend.js';
+import { keptCodewords } from '../commit/commit.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { dataTrees, type DataTree } from '../commit/layout/blocks.js';
@@ -14,11 +15,15 @@ interface BlockClaims {
   readonly claims: { readonly axes: readonly Axis[]; readonly coefficient: Ext }[];
 }
 
+/** Rows of Ω of at most so many bytes in all are made once and kept, under a profile that keeps codewords. */
+const keptBytes = 2 ** 27;
+
 type OutOfDomain = Extract<Claim, { kind: 'ood' }>;
 
 /** What Ω is made of: claims by block, values outside the domain, and pads. */
 export class OmegaRows {
   readonly #blocks: readonly BlockClaims[];
+  #kept: ReadonlyMap<number, ExtArray> | undefined;
   readonly #outside: (OutOfDomain & { readonly coefficient: Ext })[] = [];
 
   constructor(
@@ -42,11 +47,30 @@ export class OmegaRows {
 
   /** Calls `use` with every row that may not be zero, tree by tree. The array is the caller's until `use` returns. */
   each(use: (row: number, weights: ExtArray) => void): void {
+    if (this.#kept !== undefined) return this.#kept.forEach((weights, row) => use(row, weights));
+    const length = 2 ** this.plan.profile.m;
+    const counts = dataTrees.flatMap((tree) => this.#ranges(tree).map(([, count]) => count));
+    const count = counts.reduce((sum, own) => sum + own, 0);
+    const isKept = this.plan.profile.logBlowup <= keptCodewords.logBlowup && 16 * count * length <= keptBytes;
+    const kept = isKept ? this.backend.ext(count * length) : undefined;
+    const arrays = new Map<number, ExtArray>();
+    this.#make(
+      () => (kept ? extView(kept, arrays.size * length, length) : this.backend.ext(length)),
+      (row, weights) => {
+        if (kept) arrays.set(row, weights);
+        use(row, weights);
+      },
+    );
+    if (kept) this.#kept = arrays;
+  }
+
+  /** @param zeros a row of zeros */
+  #make(zeros: () => ExtArray, use: (row: number, weights: ExtArray) => void): void {
     const { backend, plan } = this;
     const length = 2 ** plan.profile.m;
     for (const tree of dataTrees) {
       const mark = backend.mark();
-      const outside = this.#outside.filter((claim) => claim.tree === tree).map((claim) => this.#powers(claim));
+      const outside = this.#powers(tree);
       for (const [first, count, blocks] of this.#ranges(tree)) {
         const inner = backend.mark();
         const terms = blocks.map(({ block, claims }) => ({
@@ -55,8 +79,8 @@ export class OmegaRows {
         }));
         for (let row = first; row < first + count; row++) {
           const own = backend.mark();
-          const weights = backend.ext(length);
-          for (const powers of outside) powers(row, weights);
+          const weights = zeros();
+          outside(row, weights);
           for (const known of terms) addBlock(backend, weights, row * length, known);
           if (blocks.some(({ block }) => block.kind === 'pad')) this.#addPads(weights, row * length);
           use(row, weights);
@@ -87,21 +111,28 @@ export class OmegaRows {
     ];
   }
 
-  /** Adds z^{k·2^m + j} on the k-th stored row of a tree. */
-  #powers({ tree, z, coefficient }: OutOfDomain & { readonly coefficient: Ext }): (row: number, to: ExtArray) => void {
+  /** Adds z^{k·2^m + j} on the k-th stored row of a tree, for each value outside the domain. */
+  #powers(tree: DataTree): (row: number, to: ExtArray) => void {
     const { backend, plan } = this;
     const length = 2 ** plan.profile.m;
     const inner = 2 ** (plan.profile.m >> 1);
-    const step = F.pow(z, BigInt(length));
-    const [a, b] = [backend.powers(F.pow(z, BigInt(inner)), length / inner), backend.powers(z, inner)];
+    const claims = this.#outside
+      .filter((claim) => claim.tree === tree)
+      .map(({ z, coefficient }) => {
+        const a = backend.powers(F.pow(z, BigInt(inner)), length / inner);
+        return { a, b: backend.powers(z, inner), step: F.pow(z, BigInt(length)), coefficient };
+      });
     const places = new Map(plan.trees[tree].globalRows.map((row, k) => [row, k]));
     return (row, to) => {
       const place = places.get(row);
-      if (place === undefined) return;
+      if (place === undefined || claims.length === 0) return;
       const mark = backend.mark();
-      const scaled = backend.ext(a.length / 2);
-      backend.addScaled(scaled, a, F.mul(coefficient, F.pow(step, BigInt(place))));
-      backend.addTensors(to, [{ a: scaled, b }]);
+      const terms = claims.map(({ a, b, step, coefficient }) => {
+        const scaled = backend.ext(a.length / 2);
+        backend.addScaled(scaled, a, F.mul(coefficient, F.pow(step, BigInt(place))));
+        return { a: scaled, b };
+      });
+      backend.addTensors(to, terms);
       backend.release(mark);
     };
   }

@@ -1,7 +1,7 @@
 /** The prover's messages of the batching rounds and of the opening (libs/zk/SPEC.md §8, §9). */
 import { extArray, extAt, extList, extView } from '../commit/arrays.js';
 import type { ExtArray } from '../commit/backend.js';
-import { encodeMatrix, hashMatrix, rowsOf, type OpenableTree } from '../commit/commit.js';
+import { encodeMatrix, hashMatrix, keptCodewords, rowsOf, type OpenableTree } from '../commit/commit.js';
 import { domainPoint } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
@@ -10,6 +10,7 @@ import { eqTable } from '../commit/field/multilinear.js';
 import type { DataTree } from '../commit/layout/blocks.js';
 import { randomPerRow } from '../commit/params.js';
 import { levelsOf, type Level, type LevelTree } from '../relation/levels.js';
+import type { Plan } from '../relation/plan.js';
 import type { Site } from '../transcript/sites.js';
 import type { CombinedClaim } from '../verifier/flow/pads.js';
 import type { Backend, RoundValues } from './backend.js';
@@ -19,8 +20,19 @@ import type { RecordingTranscript } from './recording-transcript.js';
 import { foldedRows, foldProducts, roundOfProducts, rowProducts } from './row-rounds.js';
 import type { Script } from './sumcheck-script.js';
 
-/** Most row variables whose rounds are made from products of rows: of Ω one part in 2^4 is kept. */
-export const rowsTogether = 4;
+/** Bytes of Ω and w, folded, that need no more rounds from products of rows than the fewest. */
+const foldedBytes = 2 ** 26;
+
+/**
+ * Row variables whose rounds are made from products of rows: of Ω and w one part in 2^4 is kept. Products of more rows take
+ * longer, so under a profile that keeps codewords it is one in 2^2 or 2^3 where these take little.
+ */
+export function rowsTogether({ rowVars, profile: { m, logBlowup } }: Pick<Plan, 'rowVars' | 'profile'>): number {
+  const fewest = logBlowup > keptCodewords.logBlowup ? 4 : 2;
+  const bytesAfter = (vars: number): number => 2 * 16 * 2 ** (rowVars - vars + m);
+  const needed = [2, 3].find((vars) => vars >= fewest && bytesAfter(vars) <= foldedBytes) ?? 4;
+  return Math.min(rowVars, needed);
+}
 
 /** The six special rows of S as three extension rows (libs/zk/SPEC.md §4.2). */
 export interface MaskRows {
@@ -131,7 +143,7 @@ class OpeningScript {
       stripWeights.push(F.sub(rho, F.HALF), F.sub(F.square(rho), rho));
       return rho;
     };
-    const together = Math.min(plan.rowVars, rowsTogether);
+    const together = rowsTogether(plan);
     let products = together > 0 ? rowProducts(cells, rows, together) : [];
     while (point.length < together) products = foldProducts(products, yield* send(roundOfProducts(products)));
     let { weights: omega, values } = foldedRows(cells, rows, point);

@@ -101,7 +101,7 @@ describe('plan (libs/zk/SPEC.md §4)', () => {
   it('cuts no digest under BLAKE3, whose nodes are one block', () => {
     const onBlake3 = [...profiles.values()].filter(({ hash }) => hash === 'blake3');
     expect(onBlake3.map(({ name }) => name)).toEqual(
-      ['small', 'fast16', 'fast64', 'large'].map((name) => `${name}-blake3`),
+      ['fast64', 'small', 'fast16', 'large'].map((name) => `${name}-blake3`),
     );
     for (const { digestBytes } of onBlake3) expect(digestBytes).toBe(32);
   });

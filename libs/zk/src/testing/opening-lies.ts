@@ -111,7 +111,7 @@ function foldsUntil({ plan }: TestSegment, level: number): number {
   const rounds = levelsOf(plan.profile)
     .slice(0, level)
     .reduce((sum, { rowVars }) => sum + rowVars, 0);
-  return 2 * Math.max(0, plan.rowVars - opening.rowsTogether) + 2 * rounds;
+  return 2 * (plan.rowVars - opening.rowsTogether(plan)) + 2 * rounds;
 }
 
 /** Changes the vector that a level left, before it is sent or committed. */
