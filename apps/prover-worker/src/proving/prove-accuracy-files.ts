@@ -3,13 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { fromHex, Rejection, to0x } from '#attestation/base';
 import { accuracyParts, accuracyText, verifyAccuracyBundle } from '#libs/proof';
 import { checkBounds, decodeWeights, parseManifest, stateDigest } from '#libs/step';
-import { createPool, KernelBackend } from '#libs/zk';
 import { openingBudget } from '#libs/zk/verifier';
 import { loadExamples, readLimited } from './files.js';
 import { proveParts } from './prove-parts.js';
+import { withProver } from './prover.js';
 import type { Progress, ProofFigures } from './report.js';
 import type { AccuracyRequest } from './request.js';
-import { createStopwatch } from './stopwatch.js';
 
 interface AccuracyReport extends ProofFigures {
   readonly backend: 'accuracy';
@@ -43,52 +42,20 @@ export async function proveAccuracyFiles(
   const weights = decodeWeights(manifest, await readLimited(request.weights));
   const plans = accuracyParts(manifest, request.profile, examples.count, request.weightsSeed !== undefined);
   const [weightsSeed, dataSeed] = [await seedOf(request.weightsSeed), await seedOf(request.dataSeed)];
-  const watch = createStopwatch();
-  const engine = await createPool({
-    threads: request.threads,
-    rowLogMax: plans[0]!.profile.m,
-    memoryBytesMax: request.memoryMiB * 2 ** 20,
-  });
-  try {
-    const [began, at] = [process.cpuUsage(), performance.now()];
-    const proved = proveParts(
-      new KernelBackend(engine),
-      { manifest, plans, weights, examples, weightsSeed, dataSeed, correct: request.correct },
-      (phase, percent) => {
-        watch.enter(phase);
-        onProgress({ phase, percent });
-      },
+  const job = { manifest, plans, weights, examples, weightsSeed, dataSeed, correct: request.correct };
+  return withProver(plans[0]!, request, onProgress, ({ backend, prove }) => {
+    const { made, verified, figures } = prove(
+      (onPhase) => proveParts(backend, job, onPhase),
+      ({ bundle, document }) => verifyAccuracyBundle(bundle, document),
     );
-    watch.end();
-    const cpu = process.cpuUsage(began);
-    const proveWallSeconds = round((performance.now() - at) / 1000);
-    onProgress({ phase: 'verify', percent: 99 });
-    const verified = verifyAccuracyBundle(proved.bundle, proved.document);
-    const { profile } = plans[0]!;
     const report: AccuracyReport = {
-      ...{ backend: 'accuracy', profile: profile.name, records: verified.records, correct: verified.correct },
+      ...{ backend: 'accuracy', ...figures, records: verified.records, correct: verified.correct },
       ...{ parts: plans.length, weightsDigest: to0x(verified.weights), setRoot: to0x(verified.setRoot) },
       stateDigest: to0x(stateDigest(manifest, weights)),
-      openings: { budget: openingBudget(profile), weights: plans.length },
-      proofBytes: proved.bundle.length,
-      statementDigest: to0x(verified.statementDigest),
-      proveCpuSeconds: round((cpu.user + cpu.system) / 1e6),
-      proveWallSeconds,
-      peakBytes: engine.memory.peakBytes,
-      peakResidentBytes: process.resourceUsage().maxRSS * 1024,
-      soundnessBits: round(verified.soundnessBits),
-      soundnessSumBits: round(verified.soundnessSumBits),
-      soundnessRounds: verified.soundnessRounds.map((term) => ({ ...term, bits: round(term.bits) })),
-      phases: watch.seconds(),
+      openings: { budget: openingBudget(plans[0]!.profile), weights: plans.length },
     };
-    return { report, proof: proved.bundle, statement: accuracyText(proved.document) };
-  } finally {
-    await engine.close();
-  }
-}
-
-function round(value: number): number {
-  return Number(value.toFixed(3));
+    return { report, proof: made.bundle, statement: accuracyText(made.document) };
+  });
 }
 
 /** @throws Rejection PROVE_REQUEST for a file that does not hold 64 hexadecimal digits */

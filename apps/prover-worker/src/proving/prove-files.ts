@@ -11,16 +11,16 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
-import { createExactTrainer, createPool, KernelBackend } from '#libs/zk';
+import { createExactTrainer, type KernelBackend } from '#libs/zk';
 import { startSeed } from '#libs/zk/verifier';
 import { loadExamples } from './files.js';
 import { proveFilesGroth16 } from './prove-groth16.js';
 import { proveRange } from './prove-range.js';
+import { withProver } from './prover.js';
 import { blockExamples, checkRange } from './records.js';
 import type { Progress, ProvedFiles, ProvedSegments } from './report.js';
 import type { ProveRequest } from './request.js';
 import { startWeights } from './start-weights.js';
-import { createStopwatch } from './stopwatch.js';
 
 /** @throws Rejection, ConfigurationError; BACKEND_UNAVAILABLE where the packages of a backend are not installed */
 export async function proveFiles(
@@ -48,57 +48,30 @@ async function proveFilesSumcheck(
 ): Promise<ProvedSegments> {
   const { from, steps } = request;
   const { plan } = explainPlan(manifest, request.profile, 'joint', request.onChain);
-  const watch = createStopwatch();
-  const rowLogMax = plan.profile.m;
-  const memoryBytesMax = request.memoryMiB * 2 ** 20;
-  const engine = await createPool({ threads: request.threads, rowLogMax, memoryBytesMax });
-  try {
-    const backend = new KernelBackend(engine);
-    watch.enter('start weights');
+  return withProver(plan, request, onProgress, async ({ backend, enter, prove }) => {
+    enter('start weights');
     const weights = await startWeights(manifest, request, () =>
       trainedWeights(backend, manifest, examples, from, onProgress),
     );
-    const began = { cpu: process.cpuUsage(), at: performance.now() };
     const seeds = { data: randomBytes(32), secret: randomBytes(32) };
-    const proved = proveRange(
-      backend,
-      {
-        ...{ plan, examples, from, steps, weights, jobId: new Uint8Array(32) },
-        weightSeed: weightSeedOf(manifest, from, weights),
-        secret: new Uint8Array(seeds.secret),
-        dataSeed: (index) => keccak(concatBytes(seeds.data, word(index))),
-      },
-      (phase, segment, segments) => {
-        watch.enter(phase);
-        onProgress({ phase, percent: percentOf(phase, segment, segments) });
-      },
-    );
-    watch.end();
-    const cpu = process.cpuUsage(began.cpu);
-    const proveWallSeconds = (performance.now() - began.at) / 1000;
-    onProgress({ phase: 'verify', percent: 99 });
-    const verified = verifyProofBundle(proved.bundle, proved.statement);
-    const report = {
-      backend: 'sumcheck' as const,
-      profile: plan.profile.name,
-      proofBytes: proved.bundle.length,
-      statementDigest: to0x(verified.statementDigest),
-      proveCpuSeconds: round((cpu.user + cpu.system) / 1e6),
-      proveWallSeconds: round(proveWallSeconds),
-      peakBytes: engine.memory.peakBytes,
-      peakResidentBytes: process.resourceUsage().maxRSS * 1024,
-      soundnessBits: round(verified.soundnessBits),
-      soundnessSumBits: round(verified.soundnessSumBits),
-      soundnessRounds: verified.soundnessRounds.map((term) => ({ ...term, bits: round(term.bits) })),
-      segments: proved.statement.segments.length,
-      phases: watch.seconds(),
-      stateDigestBefore: to0x(stateDigest(manifest, weights)),
-      stateDigestAfter: to0x(stateDigest(manifest, proved.weights)),
+    const job = {
+      ...{ plan, examples, from, steps, weights, jobId: new Uint8Array(32) },
+      weightSeed: weightSeedOf(manifest, from, weights),
+      secret: new Uint8Array(seeds.secret),
+      dataSeed: (index: number) => keccak(concatBytes(seeds.data, word(index))),
     };
-    return { report, proof: proved.bundle, statement: proofStatementText(proved.statement) };
-  } finally {
-    await engine.close();
-  }
+    const { made, figures } = prove(
+      (onPhase) =>
+        proveRange(backend, job, (phase, segment, segments) => onPhase(phase, percentOf(phase, segment, segments))),
+      ({ bundle, statement }) => verifyProofBundle(bundle, statement),
+    );
+    const report = {
+      ...{ backend: 'sumcheck' as const, ...figures, segments: made.statement.segments.length },
+      stateDigestBefore: to0x(stateDigest(manifest, weights)),
+      stateDigestAfter: to0x(stateDigest(manifest, made.weights)),
+    };
+    return { report, proof: made.bundle, statement: proofStatementText(made.statement) };
+  });
 }
 
 /** Public where the chain starts where the job's seed says, so that anyone recognises it; secret for other weights. */
@@ -136,8 +109,4 @@ function trainedWeights(
   } finally {
     backend.release(mark);
   }
-}
-
-function round(value: number): number {
-  return Number(value.toFixed(3));
 }

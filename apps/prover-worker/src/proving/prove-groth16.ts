@@ -33,7 +33,7 @@ import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commi
 import { circuitShape, groth16DataDigest, groth16WeightsDigest, keyDigest } from '#libs/zk/verifier';
 import { groth16Cache } from './groth16-cache.js';
 import { blockExamples, checkRange, superblockExamples } from './records.js';
-import type { Progress, ProvedSegments } from './report.js';
+import { rounded, type Progress, type ProvedSegments } from './report.js';
 import type { ProveRequest } from './request.js';
 import { startWeights } from './start-weights.js';
 import { createStopwatch } from './stopwatch.js';
@@ -74,8 +74,8 @@ export async function proveFilesGroth16(
     ceremony: key.ceremony,
     proofBytes: made.bundle.length,
     statementDigest: to0x(statementDigest),
-    proveCpuSeconds: round(made.proofs.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)),
-    proveWallSeconds: round(proveWallSeconds),
+    proveCpuSeconds: rounded(made.proofs.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)),
+    proveWallSeconds: rounded(proveWallSeconds),
     ...{ peakBytes, peakResidentBytes: peakBytes, soundnessBits, soundnessSumBits: soundnessBits },
     segments: made.proofs.length,
     phases: watch.seconds(),
@@ -167,8 +167,4 @@ function trained(m: Manifest, examples: Examples, from: number): Weights {
 
 function keySourceOf({ key: { ptau, zkey } }: ProveRequest) {
   return { ...(ptau && { ptau }), ...(zkey && { zkey }) };
-}
-
-function round(value: number): number {
-  return Number(value.toFixed(3));
 }

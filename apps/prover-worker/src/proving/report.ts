@@ -44,5 +44,10 @@ export interface Progress {
   readonly percent: number;
 }
 
+/** Seconds and bits, to three digits. */
+export function rounded(value: number): number {
+  return Number(value.toFixed(3));
+}
+
 /** What one backend gives; the choice is made before. */
 export type ProvedSegments = Omit<ProvedFiles, 'report'> & { readonly report: Omit<ProveReport, 'choice'> };

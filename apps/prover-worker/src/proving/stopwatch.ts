@@ -1,3 +1,5 @@
+import { rounded } from './report.js';
+
 /** Wall seconds by phase: entering a phase ends the one before. */
 interface Stopwatch {
   enter(phase: string): void;
@@ -19,6 +21,6 @@ export function createStopwatch(): Stopwatch {
       current = { phase, at: performance.now() };
     },
     end,
-    seconds: () => Object.fromEntries([...totals].map(([phase, ms]) => [phase, Number((ms / 1000).toFixed(3))])),
+    seconds: () => Object.fromEntries([...totals].map(([phase, ms]) => [phase, rounded(ms / 1000)])),
   };
 }
