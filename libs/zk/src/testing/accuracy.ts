@@ -1,5 +1,4 @@
 /** Small sets of records for tests of accuracy statements: seeded records and weights, their commitments, verdicts. */
-import { Rejection } from '#attestation/base';
 import { initialWeights, stepReference, type Examples, type Manifest, type Weights } from '#libs/step';
 import * as F from '../commit/field/extension.js';
 import type { Profile } from '../commit/params.js';
@@ -13,7 +12,7 @@ import type { Plan } from '../relation/plan.js';
 import { Transcript } from '../transcript/transcript.js';
 import { accuracyScheme, runAccuracyVerifier, type AccuracyStatement } from '../verifier/accuracy.js';
 import { ProofBytes } from '../verifier/source.js';
-import { flowOf, tellLies, type Lies } from './lies.js';
+import { codeOf, flowOf, tellLies, type Lies } from './lies.js';
 import { seedOf, testManifest, testProfile } from './segments.js';
 import { partsRead, type ProofPart } from './structure.js';
 
@@ -158,14 +157,4 @@ export function partsOfCount(plan: Plan, statement: AccuracyStatement, proof: Ui
 
 export function codeOfCount(plan: Plan, statement: AccuracyStatement, proof: Uint8Array): string {
   return codeOf(() => runAccuracyVerifier(plan, statement, new Transcript(accuracyScheme), new ProofBytes(proof)));
-}
-
-function codeOf(verify: () => void): string {
-  try {
-    verify();
-    return 'accepted';
-  } catch (error) {
-    if (error instanceof Rejection) return error.code;
-    throw error;
-  }
 }

@@ -222,8 +222,13 @@ export function verdict(
 
 /** What the verifier says of a proof: `accepted`, or the code of its refusal. */
 export function codeOfProof(plan: Plan, statement: StepProofStatement, proof: Uint8Array): string {
+  return codeOf(() => void runVerifier(plan, statement, new Transcript(), new ProofBytes(proof)));
+}
+
+/** The same of whatever `verify` verifies. */
+export function codeOf(verify: () => void): string {
   try {
-    runVerifier(plan, statement, new Transcript(), new ProofBytes(proof));
+    verify();
     return 'accepted';
   } catch (error) {
     if (error instanceof Rejection) return error.code;
