@@ -4,7 +4,6 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
-import type { BaseArray } from '../commit/backend.js';
 import { buildTree, encodeMatrix, type OpenableTree } from '../commit/commit.js';
 import { extFromDigest } from '../commit/field/bytes.js';
 import * as F from '../commit/field/extension.js';
@@ -13,13 +12,13 @@ import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
 import { oodWord } from '../commit/layout/ood.js';
 import { randomPerRow } from '../commit/params.js';
-import * as randomness from '../commit/randomness.js';
+import { prfElements } from '../commit/randomness.js';
 import * as multiproof from '../merkle/multiproof.js';
 import { levelsOf } from '../relation/levels.js';
 import { partsOfCount, testCount, type CountChoice } from '../testing/accuracy.js';
 import { claimValue, freezeChallenges, frozenChallenge } from '../testing/lies.js';
+import { common, masksOf, withMask } from '../testing/masks.js';
 import { seedOf, testManifest, testProfile } from '../testing/segments.js';
-import type { ProofPart } from '../testing/structure.js';
 import { Transcript } from '../transcript/transcript.js';
 import { accuracyScheme, openAccuracy, runAccuracyVerifier, type AccuracyStatement } from '../verifier/accuracy.js';
 import { reduceCount } from '../verifier/flow/count.js';
@@ -40,70 +39,24 @@ const { plan } = testCount(backend, { profile });
 
 afterEach(() => vi.restoreAllMocks());
 
-interface Run {
-  readonly proof: Uint8Array;
-  readonly parts: readonly ProofPart[];
-}
-
-type Draw = typeof randomness.prfElements;
-const drawn: Draw = randomness.prfElements;
-
-/** A run with fixed challenges and one key, but for the seed that the mask of this label is drawn from; none: zeros. */
-function run(label: string, seed: string | undefined): Run {
-  vi.spyOn(mask, 'accuracyKey').mockReturnValue(seedOf('key'));
-  vi.spyOn(randomness, 'prfElements').mockImplementation((engine, own, name, index, count): BaseArray => {
-    if (name !== label) return drawn(engine, own, name, index, count);
-    return seed === undefined ? engine.base(count) : drawn(engine, seedOf(seed), name, index, count);
-  });
-  const thaw = freezeChallenges();
-  const own = testCount(backend, { profile });
-  const { proof, statement } = proveAccuracy(backend, own.plan, own.input);
-  const parts = partsOfCount(own.plan, statement, proof);
-  thaw();
-  vi.restoreAllMocks();
-  return { proof, parts };
-}
-
-type Pick = (run: Run) => readonly ProofPart[];
-const ofKind =
-  (kind: ProofPart['kind']): Pick =>
-  ({ parts }) =>
-    parts.filter((part) => part.kind === kind);
-const rowRounds: Pick = (made) => ofKind('clear')(made).slice(3, 3 + 2 * plan.rowVars);
-const folded: Pick = (made) => {
-  const first = 3 + 2 * plan.rowVars + 2 + 2 * (profile.k1 + 1);
-  return ofKind('clear')(made).slice(first, first + 2 ** (profile.m - profile.k1));
-};
-const stored = plan.trees.S.rows.length;
-const symbols =
-  (first: number, count: number): Pick =>
-  ({ parts }) =>
-    parts
-      .filter(({ kind, tree }) => kind === 'symbol' && tree === 'S')
-      .filter((_, k) => k % (stored + 6) >= first && k % (stored + 6) < first + count);
-
-function common(pick: Pick, a: Run, b: Run): number {
-  const bytes = (made: Run): string[] =>
-    pick(made).map(({ offset, length }) => toHex(made.proof.subarray(offset, offset + length)));
-  const other = bytes(b);
-  return bytes(a).filter((part, k) => part === other[k]).length;
-}
-
 describe('masks', () => {
-  it.each<[string, string, Pick]>([
-    ['the pads', 'pads', ofKind('masked')],
-    ['the strip of pads', 'strip', rowRounds],
-    ['the mask of the strip', 'strip mask', symbols(stored + 4, 2)],
-    ['the mask row', 'H', folded],
-    ['the random coefficients of the mask row', 'H random', symbols(stored, 2)],
-    ['the random coefficients of the rows', 'row', symbols(0, stored)],
-  ])('%s, drawn anew, change all that they hide, and left out are missed', (_name, label, pick) => {
-    const [a, b] = [run(label, 'one'), run(label, 'another')];
-    expect(pick(a).length).toBeGreaterThan(0);
-    expect(common(pick, a, b)).toBe(0);
-    const [c, d] = [run(label, undefined), run(label, undefined)];
-    expect(common(pick, c, d)).toBe(pick(c).length);
-  });
+  const run = (label: string, seed?: string) =>
+    withMask(label, seed, () => {
+      const own = testCount(backend, { profile });
+      const { proof, statement } = proveAccuracy(backend, own.plan, own.input);
+      return { proof, parts: partsOfCount(own.plan, statement, proof) };
+    });
+
+  it.each(masksOf(plan))(
+    '%s, drawn anew, change all that they hide, and left out are missed',
+    (_name, label, hidden) => {
+      const [a, b] = [run(label, 'one'), run(label, 'another')];
+      expect(hidden(a).length).toBeGreaterThan(0);
+      expect(common(hidden, a, b)).toBe(0);
+      const [c, d] = [run(label), run(label)];
+      expect(common(hidden, c, d)).toBe(hidden(c).length);
+    },
+  );
 });
 
 describe('pads', () => {
@@ -139,7 +92,7 @@ describe('pads', () => {
 
 let draws = 0;
 const uniform = (count: number): BigUint64Array =>
-  drawn(backend, seedOf('simulator'), 'simulated', draws++, count) as BigUint64Array;
+  prfElements(backend, seedOf('simulator'), 'simulated', draws++, count);
 const element = (): Ext => {
   const [c0, c1] = uniform(2);
   return { c0: c0!, c1: c1! };

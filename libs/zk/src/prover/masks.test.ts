@@ -5,17 +5,16 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex, utf8 } from '#attestation/base';
-import type { BaseArray, CommittingBackend } from '../commit/backend.js';
 import { domainPoint } from '../commit/field/domain.js';
 import { inverse, mul, pow, sub } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
 import { openingBudget, randomPerRow } from '../commit/params.js';
 import * as randomness from '../commit/randomness.js';
 import { freezeChallenges } from '../testing/lies.js';
-import { seedOf, testProfile, testSegment } from '../testing/segments.js';
+import { common, masksOf, withMask } from '../testing/masks.js';
+import { testProfile, testSegment } from '../testing/segments.js';
 import { partsOf, type ProofPart } from '../testing/structure.js';
 import { KernelBackend } from './kernel-backend.js';
-import * as mask from './mask.js';
 import { proveSegment } from './prove.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
@@ -23,97 +22,40 @@ const profile = { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 };
 
 afterEach(() => vi.restoreAllMocks());
 
+const masks = masksOf(testSegment(backend, { profile }).plan);
+
+type Draw = typeof randomness.prfElements;
+const drawn: Draw = randomness.prfElements;
+
 interface Run {
   readonly proof: Uint8Array;
   readonly parts: readonly ProofPart[];
   readonly after: string;
 }
 
-type Draw = typeof randomness.prfElements;
-const drawn: Draw = randomness.prfElements;
-
-/** A run with fixed challenges and one key, but for what `draw` does to the mask of this label. */
-function run(label: string, draw: (honest: Draw, ...given: Parameters<Draw>) => BaseArray): Run {
-  vi.spyOn(mask, 'proverKey').mockReturnValue(seedOf('key'));
-  vi.spyOn(randomness, 'prfElements').mockImplementation((engine, seed, name, index, count) =>
-    name === label ? draw(drawn, engine, seed, name, index, count) : drawn(engine, seed, name, index, count),
-  );
-  const thaw = freezeChallenges();
-  const { plan, input } = testSegment(backend, { profile });
-  const { proof, statement } = proveSegment(backend, plan, input);
-  const made = { proof, parts: partsOf(plan, statement, proof), after: toHex(statement.after.ood) };
-  thaw();
-  vi.restoreAllMocks();
-  return made;
-}
-
-const fresh =
-  (seed: string) =>
-  (honest: Draw, engine: CommittingBackend, _seed: Uint8Array, name: string, index: number, count: number): BaseArray =>
-    honest(engine, seedOf(seed), name, index, count);
-const absent = (
-  _honest: Draw,
-  engine: CommittingBackend,
-  _seed: Uint8Array,
-  _name: string,
-  _index: number,
-  count: number,
-) => engine.base(count);
-
-type Pick = (run: Run) => readonly ProofPart[];
-const { plan } = testSegment(backend, { profile });
-const columns = 2 ** (profile.m - profile.k1);
-const ofKind =
-  (kind: ProofPart['kind']): Pick =>
-  ({ parts }) =>
-    parts.filter((part) => part.kind === kind);
-/** Messages in the clear: v_S, A and B of F6, two per row round, u, v_1, two per round of level 1, g, and columns. */
-const clear = ofKind('clear');
-const rowRounds: Pick = (made) => clear(made).slice(3, 3 + 2 * plan.rowVars);
-const folded: Pick = (made) => {
-  const first = 3 + 2 * plan.rowVars + 2 + 2 * (profile.k1 + 1);
-  return clear(made).slice(first, first + columns);
-};
-const stored = plan.trees.S.rows.length;
-const symbols =
-  (first: number, count: number): Pick =>
-  ({ parts }) =>
-    parts
-      .filter(({ kind, tree }) => kind === 'symbol' && tree === 'S')
-      .filter((_, k) => k % (stored + 6) >= first && k % (stored + 6) < first + count);
-
-const masks: readonly (readonly [string, string, Pick])[] = [
-  ['the pads', 'pads', ofKind('masked')],
-  ['the strip of pads', 'strip', rowRounds],
-  ['the mask of the strip', 'strip mask', symbols(stored + 4, 2)],
-  ['the mask row', 'H', folded],
-  ['the random coefficients of the mask row', 'H random', symbols(stored, 2)],
-  ['the random coefficients of the rows', 'row', symbols(0, stored)],
-];
-
-/** Parts of a kind that two runs have in common, by their bytes. */
-function common(pick: Pick, a: Run, b: Run): number {
-  const bytes = (made: Run): string[] =>
-    pick(made).map(({ offset, length }) => toHex(made.proof.subarray(offset, offset + length)));
-  const other = bytes(b);
-  return bytes(a).filter((part, k) => part === other[k]).length;
+function run(label: string, seed?: string): Run {
+  return withMask(label, seed, () => {
+    const { plan, input } = testSegment(backend, { profile });
+    const { proof, statement } = proveSegment(backend, plan, input);
+    return { proof, parts: partsOf(plan, statement, proof), after: toHex(statement.after.ood) };
+  });
 }
 
 describe('drawn anew', () => {
-  it.each(masks)('%s change all that they hide', (_name, label, pick) => {
-    const [a, b] = [run(label, fresh('one')), run(label, fresh('another'))];
-    expect(pick(a).length).toBeGreaterThan(0);
-    expect(common(pick, a, b)).toBe(0);
+  it.each(masks)('%s change all that they hide', (_name, label, hidden) => {
+    const [a, b] = [run(label, 'one'), run(label, 'another')];
+    expect(hidden(a).length).toBeGreaterThan(0);
+    expect(common(hidden, a, b)).toBe(0);
   });
 
-  it.each(masks)('%s, left out, are missed', (_name, label, pick) => {
-    const [a, b] = [run(label, absent), run(label, absent)];
-    expect(common(pick, a, b)).toBe(pick(a).length);
+  it.each(masks)('%s, left out, are missed', (_name, label, hidden) => {
+    const [a, b] = [run(label), run(label)];
+    expect(common(hidden, a, b)).toBe(hidden(a).length);
   });
 
   it('blind cells change the value outside the domain', () => {
-    expect(run('blind', fresh('one')).after).not.toBe(run('blind', fresh('another')).after);
-    expect(run('blind', absent).after).toBe(run('blind', absent).after);
+    expect(run('blind', 'one').after).not.toBe(run('blind', 'another').after);
+    expect(run('blind').after).toBe(run('blind').after);
   });
 });
 
