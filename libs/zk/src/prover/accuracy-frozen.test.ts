@@ -4,11 +4,8 @@
  * advance, and refused with this one drawn. The opening is that of a segment (frozen-challenge.test.ts).
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { extAt, setExt } from '../commit/arrays.js';
-import { extFromDigest } from '../commit/field/bytes.js';
 import * as F from '../commit/field/extension.js';
 import { inverse, mul, P, pow, sub } from '../commit/field/goldilocks.js';
-import { eqIndex, type Point } from '../commit/field/multilinear.js';
 import { createEngine } from '../commit/kernels/index.js';
 import {
   constantLogits,
@@ -19,12 +16,11 @@ import {
   withLabels,
   type Deceit,
 } from '../testing/accuracy.js';
-import { freezeChallenges, frozenChallenge, type FlowEvent } from '../testing/lies.js';
+import { bendTriples, changePads, firstDraw, vanishingShift } from '../testing/flow-lies.js';
+import { freezeChallenges, verdictsAround } from '../testing/lies.js';
 import { testManifest, testProfile } from '../testing/segments.js';
 import { SITE, type Site } from '../transcript/sites.js';
-import type { Cells } from './cells.js';
 import { KernelBackend } from './kernel-backend.js';
-import * as mask from './mask.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 const profile = { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 };
@@ -39,10 +35,6 @@ const { events } = countFlow(backend, count, {});
 
 afterEach(() => vi.restoreAllMocks());
 
-const firstDraw = (site: Site): number => {
-  const event = events.find((known) => known.kind === 'challenge' && known.site === site);
-  return (event as Extract<FlowEvent, { kind: 'challenge' }>).message;
-};
 /** Z_L of the last class piece, and of the one before: the last hidden values before the products of the leaves. */
 const leaf = events.flatMap((event) => (event.kind === 'product' ? [event] : [])).find(({ defined }) => defined[0])!;
 const lastLogits = leaf.message - 1;
@@ -65,64 +57,38 @@ const wrongActivation: Deceit = { forge: ({ witness }) => void (witness.get('A1'
 const messages: readonly (readonly [Site, number, Deceit])[] = [
   ['alpha', 0, outOfRange],
   ['beta', 0, wrongActivation],
-  ['gkrLambda', firstDraw('gkrLambda') - 1, outOfRange],
-  ['maskedRound', firstDraw('maskedRound') - 2, oneMore],
-  ['gkrMu', firstDraw('gkrMu') - 1, oneMore],
+  ['gkrLambda', firstDraw(events, 'gkrLambda') - 1, outOfRange],
+  ['maskedRound', firstDraw(events, 'maskedRound') - 2, oneMore],
+  ['gkrMu', firstDraw(events, 'gkrMu') - 1, oneMore],
   ['gammaMatmuls', lastLogits - 1, oneMore],
   ['gammaClasses', lastLogits, oneMore],
-  ['eta', firstDraw('eta') - 1, oneMore],
+  ['eta', firstDraw(events, 'eta') - 1, oneMore],
 ];
 
-/** Accepted with every challenge known, refused with one drawn, and with all of them drawn. */
-function expectMeets(site: Site, deceit: Deceit, thaw: () => void): void {
-  expect(countVerdict(backend, count, deceit)).toBe('accepted');
-  thaw();
-  const others = freezeChallenges(site);
-  expect(countVerdict(backend, count, deceit)).toBe('STEP_FINAL_CHECK');
-  others();
-  expect(countVerdict(backend, count, deceit)).toBe('STEP_FINAL_CHECK');
+function expectMeets(site: Site, deceit: Deceit): void {
+  const verdicts = verdictsAround(site, () => countVerdict(backend, count, deceit));
+  expect(verdicts).toEqual(['accepted', 'STEP_FINAL_CHECK', 'STEP_FINAL_CHECK']);
 }
 
 const combined = (deceit: Deceit): F.Ext => countFlow(backend, count, deceit).combined;
 
 describe('one record too many', () => {
   it.each(messages)('meets %s', (site, message, deceit) => {
-    expect(message).toBeLessThan(firstDraw(site));
-    const thaw = freezeChallenges();
-    const errorWith = (shift: F.Ext): F.Ext => combined({ ...deceit, lies: new Map([[message, shift]]) });
-    const start = errorWith(F.ZERO);
-    expect(F.equal(start, F.ZERO)).toBe(false);
-    const shift = F.neg(F.mul(start, F.inverse(F.sub(errorWith(F.ONE), start))));
-    expectMeets(site, { ...deceit, lies: new Map([[message, shift]]) }, thaw);
+    expect(message).toBeLessThan(firstDraw(events, site));
+    const shiftedBy = (shift: F.Ext): Deceit => ({ ...deceit, lies: new Map([[message, shift]]) });
+    const shift = vanishingShift((by) => combined(shiftedBy(by)));
+    expect(F.equal(shift, F.ZERO)).toBe(false);
+    expectMeets(site, shiftedBy(shift));
   });
 
   it('meets τ: two triples that are no products, one of them unused', () => {
-    const slots = 2 ** plan.messages.slotVars;
-    let change = F.ZERO;
-    const bend = (ratio: F.Ext): void =>
-      onPads((pads, cells) => {
-        const block = cells.block('S', 'pad');
-        const add = (slot: number, value: F.Ext): void => {
-          const pad = 2 * slots + slot;
-          setExt(pads, pad, F.add(extAt(pads, pad), value));
-          block[pad] = pads[2 * pad]!;
-          block[pads.length / 2 + pad] = pads[2 * pad + 1]!;
-        };
-        add(0, change);
-        add(slots - 1, F.mul(change, ratio));
-      });
-    const thaw = freezeChallenges();
-    const tau: Point = Array.from({ length: plan.messages.slotVars }, (_, k) =>
-      extFromDigest(frozenChallenge('tau', k)),
-    );
-    bend(F.neg(F.mul(eqIndex(tau, 0), F.inverse(eqIndex(tau, slots - 1)))));
-    const errorWith = (value: F.Ext): F.Ext => {
-      change = value;
+    const bend = bendTriples(plan);
+    const change = vanishingShift((by) => {
+      bend(by);
       return combined({ claim: 1 });
-    };
-    const start = errorWith(F.ZERO);
-    change = F.neg(F.mul(start, F.inverse(F.sub(errorWith(F.ONE), start))));
-    expectMeets('tau', { claim: 1 }, thaw);
+    });
+    bend(change);
+    expectMeets('tau', { claim: 1 });
   });
 
   it('meets γ of the products: selectors of records that only fill the batch up make up for a false one', () => {
@@ -134,7 +100,7 @@ describe('one record too many', () => {
     };
     const squares = new Map<number, bigint>();
     // Class 0 is largest and no label: a selector s there adds s² to the products and touches nothing else.
-    onPads((_pads, cells) => {
+    changePads((_pads, cells) => {
       const sel = cells.block('S', 'sel');
       for (const [sample, square] of squares) sel[sample] = rootOf(square)!;
     });
@@ -159,7 +125,8 @@ describe('one record too many', () => {
       ).toEqual(F.ZERO);
       break;
     }
-    expectMeets('gammaProducts', { claim: 1, forge }, thaw);
+    thaw();
+    expectMeets('gammaProducts', { claim: 1, forge });
   });
 
   it('is shown for every site of the flow but the point outside the domain', () => {
@@ -169,16 +136,6 @@ describe('one record too many', () => {
     expect(Object.keys(SITE)).toEqual(expect.arrayContaining([...sites]));
   });
 });
-
-/** Changes what is committed once the key is drawn. */
-function onPads(change: (pads: ReturnType<typeof mask.fillPads>, cells: Cells) => void): void {
-  const fill = mask.fillPads;
-  vi.spyOn(mask, 'fillPads').mockImplementation((engine, of, cells, key) => {
-    const pads = fill(engine, of, cells, key);
-    change(pads, cells);
-    return pads;
-  });
-}
 
 /** x·a + y·b = value with x and y in the base field. */
 function solved(a: F.Ext, b: F.Ext, value: F.Ext): [bigint, bigint] {

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEngine } from '../commit/kernels/index.js';
+import { changePads } from '../testing/flow-lies.js';
 import { codeOfProof, executedOtherwise, swaps, type Forgery } from '../testing/lies.js';
 import { testManifest, testSegment, type TestSegment } from '../testing/segments.js';
 import type { LinearForm } from '../verifier/linear-form.js';
 import { MaskedProtocol } from '../verifier/masked-protocol.js';
 import type { SegmentWitness } from './execute.js';
 import { KernelBackend } from './kernel-backend.js';
-import * as mask from './mask.js';
 import { countLookups } from './multiplicities.js';
 import { proveWitness, runSegment } from './prove.js';
 
@@ -159,13 +159,10 @@ describe('each forgery breaks one constraint, and a verifier without it accepts'
   });
 
   it('a pad triple that is no product', () => {
-    const fill = mask.fillPads;
-    vi.spyOn(mask, 'fillPads').mockImplementation((engine, plan, cells, key) => {
-      const pads = fill(engine, plan, cells, key);
-      const unused = 3 * 2 ** plan.messages.slotVars - 1;
+    changePads((pads, cells) => {
+      const unused = 3 * 2 ** cells.plan.messages.slotVars - 1;
       pads[2 * unused] = 5n;
       cells.block('S', 'pad')[unused] = 5n;
-      return pads;
     });
     expect(judge(forTwoSteps, () => undefined)).toBe('STEP_FINAL_CHECK');
   });

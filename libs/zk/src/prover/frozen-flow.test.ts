@@ -4,18 +4,14 @@
  * transcript, and every other still known, it is not.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { extAt, setExt } from '../commit/arrays.js';
-import { extFromDigest } from '../commit/field/bytes.js';
 import * as F from '../commit/field/extension.js';
-import { eqIndex, type Point } from '../commit/field/multilinear.js';
 import { createEngine } from '../commit/kernels/index.js';
-import { freezeChallenges, frozenChallenge, runFlow, verdict, type FlowEvent } from '../testing/lies.js';
+import { bendTriples, firstDraw, vanishingShift } from '../testing/flow-lies.js';
+import { runFlow, verdict, verdictsAround, type Lies } from '../testing/lies.js';
+import { wrongLimb } from '../testing/opening-lies.js';
 import { testManifest, testProfile, testSegment } from '../testing/segments.js';
 import { SITE, type Site } from '../transcript/sites.js';
-import type { SegmentWitness } from './execute.js';
 import { KernelBackend } from './kernel-backend.js';
-import * as mask from './mask.js';
-import { countLookups } from './multiplicities.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 const profile = { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 };
@@ -26,17 +22,7 @@ const { events } = runFlow(backend, segment);
 
 afterEach(() => vi.restoreAllMocks());
 
-/** A limb that is out of range by one high unit; the rounding relation still holds. */
-function wrongLimb({ witness, ...rest }: SegmentWitness): void {
-  witness.get('l1')![0]! += 2 ** (plan.shape.layers[0]!.forwardShift - 16);
-  witness.get('h1')![0]! -= 1;
-  for (const [name, counts] of countLookups(backend, plan.shape, { witness, ...rest })) witness.set(name, counts);
-}
-
-const firstDraw = (site: Site): number => {
-  const event = events.find((known) => known.kind === 'challenge' && known.site === site);
-  return (event as Extract<FlowEvent, { kind: 'challenge' }>).message;
-};
+const limb = wrongLimb(backend, segment);
 const products = events.flatMap((event) => (event.kind === 'product' ? [event] : []));
 const leaf = products.findIndex(({ defined }) => defined[0] && defined[1]);
 /** Products with one virtual factor: M ⊙ H of F3, then those of F4. */
@@ -48,69 +34,39 @@ const quotient = products[leaf]!.message - 1;
 const messages: readonly (readonly [Site, number])[] = [
   ['alpha', 0],
   ['beta', 0],
-  ['gkrLambda', firstDraw('gkrLambda') - 1],
-  ['maskedRound', firstDraw('maskedRound') - 2],
-  ['gkrMu', firstDraw('gkrMu') - 1],
+  ['gkrLambda', firstDraw(events, 'gkrLambda') - 1],
+  ['maskedRound', firstDraw(events, 'maskedRound') - 2],
+  ['gkrMu', firstDraw(events, 'gkrMu') - 1],
   ['gammaProducts', quotient],
   ['gammaMatmuls', virtual[0]!.message + 1],
   ['gammaClasses', quotient - 2],
   ['gammaUpdates', virtual.at(-1)!.message + 1],
-  ['eta', firstDraw('eta') - 1],
+  ['eta', firstDraw(events, 'eta') - 1],
 ];
+
+function expectMeets(site: Site, lies: Lies): void {
+  const verdicts = verdictsAround(site, () => verdict(backend, segment, lies, limb));
+  expect(verdicts).toEqual(['accepted', 'STEP_FINAL_CHECK', 'STEP_FINAL_CHECK']);
+}
+
+const combined = (lies: Lies): F.Ext => runFlow(backend, segment, { lies, forge: limb }).combined;
 
 describe('a message that carries a false statement', () => {
   it.each(messages)('meets %s', (site, message) => {
-    expect(message).toBeLessThan(firstDraw(site));
-    let thaw = freezeChallenges();
-    const errorWith = (shift: F.Ext): F.Ext =>
-      runFlow(backend, segment, { lies: new Map([[message, shift]]), forge: wrongLimb }).combined;
-    const start = errorWith(F.ZERO);
-    expect(F.equal(start, F.ZERO)).toBe(false);
-    const shift = F.neg(F.mul(start, F.inverse(F.sub(errorWith(F.ONE), start))));
-    const lies = new Map([[message, shift]]);
-    expect(verdict(backend, segment, lies, wrongLimb)).toBe('accepted');
-    thaw();
-    thaw = freezeChallenges(site);
-    expect(verdict(backend, segment, lies, wrongLimb)).toBe('STEP_FINAL_CHECK');
-    thaw();
-    expect(verdict(backend, segment, lies, wrongLimb)).toBe('STEP_FINAL_CHECK');
+    expect(message).toBeLessThan(firstDraw(events, site));
+    const shift = vanishingShift((by) => combined(new Map([[message, by]])));
+    expect(F.equal(shift, F.ZERO)).toBe(false);
+    expectMeets(site, new Map([[message, shift]]));
   });
 
   it('meets τ: two triples that are no products, one of them unused', () => {
-    const fill = mask.fillPads;
-    const slots = 2 ** plan.messages.slotVars;
-    let change = F.ZERO;
-    const bend = (ratio: F.Ext): void => {
-      vi.spyOn(mask, 'fillPads').mockImplementation((engine, of, cells, key) => {
-        const pads = fill(engine, of, cells, key);
-        const block = cells.block('S', 'pad');
-        const add = (slot: number, value: F.Ext): void => {
-          const pad = 2 * slots + slot;
-          setExt(pads, pad, F.add(extAt(pads, pad), value));
-          block[pad] = pads[2 * pad]!;
-          block[pads.length / 2 + pad] = pads[2 * pad + 1]!;
-        };
-        add(0, change);
-        add(slots - 1, F.mul(change, ratio));
-        return pads;
-      });
-    };
-    let thaw = freezeChallenges();
-    const tau: Point = Array.from({ length: plan.messages.slotVars }, (_, k) =>
-      extFromDigest(frozenChallenge('tau', k)),
-    );
-    bend(F.neg(F.mul(eqIndex(tau, 0), F.inverse(eqIndex(tau, slots - 1)))));
-    const errorWith = (value: F.Ext): F.Ext => {
-      change = value;
-      return runFlow(backend, segment, { forge: wrongLimb }).combined;
-    };
-    const start = errorWith(F.ZERO);
-    change = F.neg(F.mul(start, F.inverse(F.sub(errorWith(F.ONE), start))));
-    expect(verdict(backend, segment, new Map(), wrongLimb)).toBe('accepted');
-    thaw();
-    thaw = freezeChallenges('tau');
-    expect(verdict(backend, segment, new Map(), wrongLimb)).toBe('STEP_FINAL_CHECK');
-    thaw();
+    const bend = bendTriples(plan);
+    const change = vanishingShift((by) => {
+      bend(by);
+      return combined(new Map());
+    });
+    bend(change);
+    expectMeets('tau', new Map());
   });
 
   it('is shown for every site of the flow but the point outside the domain', () => {
