@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { importOnnx } from '#libs/models';
 import { InferenceSession, Tensor } from '#libs/onnx';
 import { fixturePath } from '#test/fixture';
+import { writeIdx } from '#test/idx-file';
 import { handMade } from '#test/onnx-files';
 import { runCommand } from '#test/run-command';
 
@@ -19,14 +20,6 @@ const timeout = { timeout: 120_000 };
 
 async function veritrain(...args: string[]): Promise<Record<string, unknown>> {
   return (await runCommand(...args)).json;
-}
-
-function writeIdx(path: string, sides: readonly number[], valueAt: (i: number) => number): void {
-  const head = Buffer.alloc(4 + 4 * sides.length);
-  head.writeUInt32BE(0x0800 + sides.length);
-  sides.forEach((side, i) => head.writeUInt32BE(side, 4 + 4 * i));
-  const size = sides.reduce((product, side) => product * side, 1);
-  writeFileSync(path, Buffer.concat([head, Buffer.from(Uint8Array.from({ length: size }, (_, i) => valueAt(i)))]));
 }
 
 /** Pictures with a light bar in the row of their class. */

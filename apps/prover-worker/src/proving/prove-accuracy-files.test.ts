@@ -16,6 +16,7 @@ import { encodeWeights, initialWeights, profileManifest, stateDigest } from '#li
 import { createEngine, KernelBackend } from '#libs/zk';
 import { createCommitter } from '#libs/zk/commit';
 import { deriveAccuracyPlan, profileNamed, weightsDigestOf } from '#libs/zk/verifier';
+import { writeIdx } from '#test/idx-file';
 import { proveAccuracyFiles } from './prove-accuracy-files.js';
 import { proveFiles } from './prove-files.js';
 import { proveParts } from './prove-parts.js';
@@ -25,27 +26,21 @@ const manifest = profileManifest('fx1', { dims: [6, 5, 3], batch: 4, e: 5, steps
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-accuracy-'));
 const count = 24;
 
-function file(name: string, ...parts: readonly Uint8Array[]): string {
+function file(name: string, bytes: Uint8Array): string {
   const path = join(folder, name);
-  writeFileSync(path, Buffer.concat(parts));
+  writeFileSync(path, bytes);
   return path;
 }
 
-function words(...values: number[]): Buffer {
-  const bytes = Buffer.alloc(4 * values.length);
-  values.forEach((word, i) => bytes.writeUInt32BE(word, 4 * i));
-  return bytes;
-}
-
-const pixels = Buffer.from(Array.from({ length: count * 6 }, (_, i) => (i * 73 + (i >> 3)) & 255));
-const labels = Buffer.from(Array.from({ length: count }, (_, i) => i % 3));
+const pixelAt = (i: number): number => (i * 73 + (i >> 3)) & 255;
+const labelAt = (i: number): number => i % 3;
 const weights = initialWeights(manifest);
 const seedText = '17'.repeat(32);
 const good = {
   accuracy: true as const,
   manifest,
-  images: file('images', words(0x803, count, 2, 3), pixels),
-  labels: file('labels', words(0x801, count), labels),
+  images: writeIdx(join(folder, 'images'), [count, 2, 3], pixelAt),
+  labels: writeIdx(join(folder, 'labels'), [count], labelAt),
   weights: file('weights', encodeWeights(weights)),
   weightsSeed: file('seed', Buffer.from(`${seedText}\n`)),
   profile: 'small',
@@ -70,7 +65,7 @@ describe('what the prover of counts refuses', () => {
     ['a seed that is none', () => ({ dataSeed: file('bad', Buffer.from('17')) }), 'PROVE_REQUEST'],
     ['weights of another shape', () => ({ weights: file('short', Buffer.from([1, 2, 3])) }), 'WEIGHTS_LENGTH'],
     ['a file that is not there', () => ({ images: join(folder, 'none') }), 'FILE_UNREADABLE'],
-    ['another number of labels', () => ({ labels: file('few', words(0x801, 1), Buffer.from([0])) }), 'RECORDS_COUNT'],
+    ['another number of labels', () => ({ labels: writeIdx(join(folder, 'few'), [1], labelAt) }), 'RECORDS_COUNT'],
     ['more records than are right', () => ({ correct: count }), 'ACCURACY_COUNT'],
     ['an unknown profile', () => ({ profile: 'none' }), 'STEP_PLAN'],
     ['too little memory', () => ({ memoryMiB: 8 }), 'ZK_MEMORY_EXCEEDED'],
@@ -197,7 +192,11 @@ describe('a set in three parts', () => {
   const [first, second, third] = [8, 12, 4].map((n) => deriveAccuracyPlan(manifest, profileNamed('small'), n));
   const request = {
     ...{ manifest, plans: [first!, second!, third!], weights },
-    examples: { count, features: Uint8Array.from(pixels), labels: Uint8Array.from(labels) },
+    examples: {
+      count,
+      features: Uint8Array.from({ length: count * 6 }, (_, i) => pixelAt(i)),
+      labels: Uint8Array.from({ length: count }, (_, i) => labelAt(i)),
+    },
     ...{ weightsSeed: new Uint8Array(32).fill(1), dataSeed: new Uint8Array(32).fill(2) },
   };
   const { bundle, document } = proveParts(backend, request, () => undefined);

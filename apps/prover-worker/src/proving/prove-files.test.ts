@@ -15,6 +15,7 @@ import {
 } from '#libs/step';
 import { createCommitter } from '#libs/zk/commit';
 import { startSeed } from '#libs/zk/verifier';
+import { writeIdx } from '#test/idx-file';
 import { proveFiles } from './prove-files.js';
 import type { ProvedFiles } from './report.js';
 import { parseProveRequest } from './request.js';
@@ -28,19 +29,10 @@ function tiny(parameters: Partial<ProfileParameters> = {}): Manifest {
 
 /** 32 made-up records as IDX files. */
 function files(name: string, label: (i: number) => number = (i) => i % 3): { images: string; labels: string } {
-  const pixels = Buffer.from(Array.from({ length: 32 * 6 }, (_, i) => (i * 73 + (i >> 3)) & 255));
-  const header = (...words: number[]): Buffer => {
-    const bytes = Buffer.alloc(4 * words.length);
-    words.forEach((word, i) => bytes.writeUInt32BE(word, 4 * i));
-    return bytes;
+  return {
+    images: writeIdx(join(folder, `${name}-images`), [32, 2, 3], (i) => (i * 73 + (i >> 3)) & 255),
+    labels: writeIdx(join(folder, `${name}-labels`), [32], label),
   };
-  const [images, labels] = [join(folder, `${name}-images`), join(folder, `${name}-labels`)];
-  writeFileSync(images, Buffer.concat([header(0x803, 32, 2, 3), pixels]));
-  writeFileSync(
-    labels,
-    Buffer.concat([header(0x801, 32), Buffer.from(Array.from({ length: 32 }, (_, i) => label(i)))]),
-  );
-  return { images, labels };
 }
 
 function weightsFile(weights: Weights): string {

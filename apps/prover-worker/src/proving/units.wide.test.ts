@@ -1,11 +1,12 @@
 /** A job in proofs of sixty-four steps each, of segments of two, under `unit64`: from plain files to a verified bundle. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { parseProofStatement, planOf, proofUnitOf, verifyProofBundle } from '#libs/proof';
 import { blockOfStep, initialWeights, profileManifest, stateDigest, stepReference } from '#libs/step';
+import { writeIdx } from '#test/idx-file';
 import { loadExamples } from './files.js';
 import { proveFiles } from './prove-files.js';
 import { slice } from './records.js';
@@ -17,19 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const manifest = profileManifest('fx1', {
   ...{ dims: [6, 5, 3], batch: 4, e: 5, steps: 100, superblock: 2, seed: `0x${'5a'.repeat(32)}` },
 });
-const [count, width] = [32, 6];
-const examples = {
-  features: Uint8Array.from({ length: count * width }, (_, i) => (i * 73 + (i >> 3)) & 255),
-  labels: Uint8Array.from({ length: count }, (_, i) => i % 3),
-};
-
-function idx(name: string, head: readonly number[], bytes: Uint8Array): string {
-  const path = join(folder, name);
-  const words = Buffer.alloc(4 * head.length);
-  head.forEach((word, i) => words.writeUInt32BE(word, 4 * i));
-  writeFileSync(path, Buffer.concat([words, bytes]));
-  return path;
-}
+const count = 32;
 
 function codeOf(run: () => unknown): string {
   try {
@@ -42,8 +31,8 @@ function codeOf(run: () => unknown): string {
 
 it('covers the whole job in two proofs, with the weights of the reference', { timeout: 600_000 }, async () => {
   const files = {
-    images: idx('images', [0x803, count, 2, 3], examples.features),
-    labels: idx('labels', [0x801, count], examples.labels),
+    images: writeIdx(join(folder, 'images'), [count, 2, 3], (i) => (i * 73 + (i >> 3)) & 255),
+    labels: writeIdx(join(folder, 'labels'), [count], (i) => i % 3),
   };
   const { report, proof, statement } = await proveFiles(
     parseProveRequest({
