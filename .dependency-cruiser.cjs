@@ -33,13 +33,13 @@ const parts = {
   },
   'zk-kernels-build': { path: '^libs/zk/src/commit/kernels/build\\.', core: '.*', npm: ['assemblyscript'] },
   'zk-plain': {
-    path: '^libs/zk/src/commit/(field/|layout/|(commitment|hash|keccak|keccak-module|params)\\.ts)',
+    path: '^libs/zk/src/commit/(field/|layout/|(blake3|commitment|hash|keccak|keccak-module|params)\\.ts)',
     may: ['attestation', 'step'],
     testsMay: ['^libs/zk/'],
     npm: ['@noble/hashes'],
   },
   'zk-commit': {
-    path: '^libs/zk/src/commit/(?!kernels/|field/|layout/|(commitment|hash|keccak|keccak-module|params)\\.ts)',
+    path: '^libs/zk/src/commit/(?!kernels/|field/|layout/|(blake3|commitment|hash|keccak|keccak-module|params)\\.ts)',
     door: '^libs/zk/src/commit/index\\.ts$',
     may: ['attestation', 'step', 'zk-plain', 'zk-kernels-inside'],
     testsMay: ['^libs/zk/'],
