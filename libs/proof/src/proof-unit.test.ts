@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { profileManifest, type ProfileParameters } from '#libs/step';
-import { profiles, type Variant } from '#libs/zk/verifier';
+import { derivePlan, profileNamed, profiles, type Variant } from '#libs/zk/verifier';
 import { proofCost } from './proof-cost.js';
 import { largestUnit, proofUnitOf, unevenSegments, type UnitLimits } from './proof-unit.js';
 import { planOf } from './statement.js';
@@ -99,6 +99,9 @@ describe('what proofs are expected to cost', () => {
     expect(ofPlan(64, 'chain64', 'separate').gas).toBeUndefined();
     expect(profiles.get('large')!.deeper).toBeUndefined();
     expect(ofPlan(1, 'large', 'separate').gas).toBeUndefined();
+    const plan = derivePlan(mnist(1, { superblock: 1 }), profileNamed('chain1'), 'separate');
+    expect(proofCost(plan).gas).toBeDefined();
+    expect(proofCost({ ...plan, profile: { ...plan.profile, hash: 'blake3' } }).gas).toBeUndefined();
   });
 });
 

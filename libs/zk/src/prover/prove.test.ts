@@ -148,8 +148,13 @@ describe('honest proofs are accepted', () => {
     }
   });
 
-  it.each(['keccak', 'blake3'] as const)('is the same, byte for byte, in bigints, on %s', (hash) => {
-    const choice = { profile: { ...testProfile, hash, m: 9, k1: 3, queries0: 3 } };
+  // Codewords 2^4 times as long as their rows are dropped, and with them rows of Ω.
+  it.each([
+    ['keccak', 1],
+    ['keccak', 4],
+    ['blake3', 1],
+  ] as const)('is the same, byte for byte, in bigints, on %s, blowup 2^%i', (hash, logBlowup) => {
+    const choice = { profile: { ...testProfile, hash, logBlowup, m: 9, k1: 3, queries0: 3 } };
     const fast = testSegment(backend, choice);
     const slow = testSegment(plainBackend, choice);
     const proof = proveSegment(backend, fast.plan, fast.input).proof;

@@ -15,6 +15,7 @@ it.each<[string, Variant]>([
   ['steps128', 'separate'],
   ['unit64', 'separate'],
   ['unit1024', 'joint'],
+  ['fast64-blake3', 'separate'],
 ])(
   'soundness of %s, %s, is that by what a verifier draws',
   (name, variant) => {
