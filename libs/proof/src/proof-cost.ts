@@ -17,9 +17,10 @@ interface ProofCost {
   readonly gas?: number;
 }
 
-/** Seconds on one core of an AMD EPYC: a keccak-f, a symbol of a codeword, a cell in sumchecks and folds. */
-const seconds = { keccak: 2.1e-7, symbol: 1.5e-8, cell: 2.5e-7 };
-const [keccakRate, wordBytes] = [136, 8];
+/** Seconds on one core of an AMD EPYC: a block of a hash, a symbol of a codeword, a cell in sumchecks and folds. */
+const seconds = { block: { keccak: 2.1e-7, blake3: 6e-8 }, symbol: 1.5e-8, cell: 2.5e-7 };
+const blockBytes = { keccak: 136, blake3: 64 };
+const wordBytes = 8;
 /** Header, special symbols and padding of a leaf. */
 const leafOverhead = 64;
 /** Bytes of an element of the extension. */
@@ -68,17 +69,16 @@ const treesOf = ({ trees }: Plan): readonly { readonly rows: number; readonly ha
 
 function cpuSecondsOf(plan: Plan): number {
   const { profile, vars, rowVars } = plan;
+  const block = seconds.block[profile.hash];
   const symbols = 2 ** (profile.m + profile.logBlowup);
   const perSymbol = treesOf(plan).map(({ rows }) => {
-    const blocks = Math.ceil((rows * wordBytes + leafOverhead) / keccakRate);
-    return rows * seconds.symbol + (blocks + 1) * seconds.keccak;
+    const blocks = Math.ceil((rows * wordBytes + leafOverhead) / blockBytes[profile.hash]);
+    return rows * seconds.symbol + (blocks + 1) * block;
   });
   const ground = 2 ** profile.grind0 + (rowVars + 1) * 2 ** profile.grindFold;
   const inLevels = levelsOf(profile).reduce((sum, l) => sum + 2 ** l.grind + l.rowVars * 2 ** l.grindFold, 0);
   return (
-    symbols * perSymbol.reduce((sum, one) => sum + one, 0) +
-    2 ** vars * seconds.cell +
-    (ground + inLevels) * seconds.keccak
+    symbols * perSymbol.reduce((sum, one) => sum + one, 0) + 2 ** vars * seconds.cell + (ground + inLevels) * block
   );
 }
 
