@@ -1,12 +1,47 @@
-/** Keyed BLAKE3 as the verifier computes it. */
+/**
+ * Keyed BLAKE3 of the verifier: the compiled kernel where WebAssembly with SIMD is at hand, that of @noble/hashes
+ * elsewhere. A test compares them.
+ */
 import { blake3 } from '@noble/hashes/blake3.js';
+import { compiledModule } from './keccak.js';
 
-/** `count` messages of equal length, one behind the other, to 32 bytes each. */
-export function blake3Many(key: Uint8Array, messages: Uint8Array, count: number): Uint8Array {
+/** Hashes `count` messages of equal length, one behind the other, to 32 bytes each. */
+type KeyedHashMany = (key: Uint8Array, messages: Uint8Array, count: number) => Uint8Array;
+
+export const blake3ManyReference: KeyedHashMany = (key, messages, count) => {
   const length = messages.length / count;
   const digests = new Uint8Array(32 * count);
   for (let i = 0; i < count; i++) {
     digests.set(blake3(messages.subarray(i * length, (i + 1) * length), { key }), 32 * i);
   }
   return digests;
+};
+
+/** For messages of whole words of 8 bytes, at least one. @returns undefined where the module does not run */
+export function compiledBlake3Many(module = compiledModule()): KeyedHashMany | undefined {
+  if (module === undefined) return undefined;
+  const keyAt = module.heapBase.value;
+  const base = keyAt + 32;
+  const memory = new Uint8Array(module.memory.buffer);
+  const hashPart: KeyedHashMany = (key, messages, count) => {
+    const out = base + messages.length;
+    memory.set(key, keyAt);
+    memory.set(messages, base);
+    module.blake3Many(keyAt, base, messages.length / count / 8, count, out);
+    return memory.slice(out, out + 32 * count);
+  };
+  return (key, messages, count) => {
+    const length = messages.length / count;
+    const perCall = Math.floor((memory.length - base) / (length + 32));
+    if (perCall === 0) return blake3ManyReference(key, messages, count);
+    const digests = new Uint8Array(32 * count);
+    for (let first = 0; first < count; first += perCall) {
+      const until = Math.min(first + perCall, count);
+      digests.set(hashPart(key, messages.subarray(first * length, until * length), until - first), 32 * first);
+    }
+    return digests;
+  };
 }
+
+/** BLAKE3 of messages of equal length, whole words of 8 bytes: one behind the other, to 32 bytes each. */
+export const blake3Many: KeyedHashMany = compiledBlake3Many() ?? blake3ManyReference;

@@ -13,11 +13,12 @@ interface HashModule {
   readonly heapBase: { readonly value: number };
   hashMany(messages: number, length: number, count: number, out: number): void;
   beginHash(): void;
+  blake3Many(key: number, messages: number, words: number, count: number, out: number): void;
   absorbBlocks(message: number, blocks: number): void;
   finishHash(message: number, rest: number, out: number): void;
 }
 
-const compiledModule = (): HashModule | undefined => instantiate<HashModule>(MODULE_BASE64);
+export const compiledModule = (): HashModule | undefined => instantiate<HashModule>(MODULE_BASE64);
 
 /** Bytes that keccak-256 absorbs at once. */
 const rate = 136;

@@ -62,12 +62,64 @@ function storeDigests(out: usize, lanes: usize): void {
   }
 }
 
+/** Chunks whose chaining values wait on the stack for those beside them. */
+let depth: i32 = 0;
+
 /** Chaining values of a node over the values on top of the stack and the current ones, in place of these. */
-function joinTop(depth: i32, key: usize, flags: i32): void {
-  memory.copy(block, stack + <usize>(depth - 1) * CHAININGS, CHAININGS);
+function joinTop(key: usize, flags: i32): void {
+  depth--;
+  memory.copy(block, stack + <usize>depth * CHAININGS, CHAININGS);
   memory.copy(block + CHAININGS, chaining, CHAININGS);
   setKey(key);
   compress(chaining, block, 0, 64, PARENT | KEYED_HASH | flags);
+}
+
+/**
+ * Takes the blocks that hold words `word` to `word` + 7 of inputs of `words` words; the last ones leave the digests as
+ * chaining values.
+ */
+function absorb(key: usize, word: i32, words: i32): void {
+  if (word == 0) depth = 0;
+  const starts = word % CHUNK_WORDS == 0;
+  if (starts) setKey(key);
+  const chunk = word / CHUNK_WORDS;
+  const count = min<i32>(BLOCK_WORDS, words - word);
+  const isLast = word + BLOCK_WORDS >= words;
+  const ends = isLast || (word + BLOCK_WORDS) % CHUNK_WORDS == 0;
+  const flags = (starts ? CHUNK_START : 0) | (ends ? CHUNK_END : 0) | (isLast && depth == 0 ? ROOT : 0) | KEYED_HASH;
+  compress(chaining, block, chunk, count << 3, flags);
+  if (isLast) {
+    while (depth > 0) joinTop(key, depth == 1 ? ROOT : 0);
+  } else if (ends) {
+    for (let chunks = chunk + 1; chunks % 2 == 0; chunks >>= 1) joinTop(key, 0);
+    memory.copy(stack + <usize>depth * CHAININGS, chaining, CHAININGS);
+    depth++;
+  }
+}
+
+/**
+ * BLAKE3 under `key` of `count` messages of 8·words bytes each, one behind the other; 32 bytes each to `out`.
+ *
+ * @param words   at least one
+ */
+export function blake3Many(key: usize, messages: usize, words: i32, count: usize, out: usize): void {
+  const length = <usize>words << 3;
+  for (let first: usize = 0; first < count; first += 4) {
+    const a = messages + first * length;
+    const b = messages + min<usize>(first + 1, count - 1) * length;
+    const c = messages + min<usize>(first + 2, count - 1) * length;
+    const d = messages + min<usize>(first + 3, count - 1) * length;
+    for (let word: i32 = 0; word < words; word += BLOCK_WORDS) {
+      const filled = min<i32>(BLOCK_WORDS, words - word);
+      if (filled < BLOCK_WORDS) memory.fill(block, 0, BLOCKS);
+      for (let slot: i32 = 0; slot < filled; slot++) {
+        const at = <usize>(word + slot) << 3;
+        storeBytes(slot, pairAt(a + at, b + at), pairAt(c + at, d + at));
+      }
+      absorb(key, word, words);
+    }
+    storeDigests(out + first * DIGEST, min<usize>(4, count - first));
+  }
 }
 
 /**
@@ -96,9 +148,7 @@ export function blake3Leaves(
     const b = min<usize>(column + 1, end - 1);
     const c = min<usize>(column + 2, end - 1);
     const d = min<usize>(column + 3, end - 1);
-    let depth: i32 = 0;
-    setKey(key);
-    for (let word: i32 = 0, start: i32 = CHUNK_START; word < words; word += BLOCK_WORDS) {
+    for (let word: i32 = 0; word < words; word += BLOCK_WORDS) {
       const count = min<i32>(BLOCK_WORDS, words - word);
       if (count < BLOCK_WORDS) memory.fill(block, 0, BLOCKS);
       for (let slot: i32 = 0; slot < count; slot++) {
@@ -118,22 +168,7 @@ export function blake3Leaves(
           );
         }
       }
-      const chunk = word / CHUNK_WORDS;
-      const isLast = word + BLOCK_WORDS >= words;
-      const ends = isLast || (word + BLOCK_WORDS) % CHUNK_WORDS == 0;
-      const flags = start | (ends ? CHUNK_END : 0) | (isLast && depth == 0 ? ROOT : 0) | KEYED_HASH;
-      compress(chaining, block, chunk, count << 3, flags);
-      start = 0;
-      if (!ends || isLast) continue;
-      for (let chunks = chunk + 1; chunks % 2 == 0; chunks >>= 1) joinTop(depth--, key, 0);
-      memory.copy(stack + <usize>depth * CHAININGS, chaining, CHAININGS);
-      depth++;
-      setKey(key);
-      start = CHUNK_START;
-    }
-    while (depth > 0) {
-      joinTop(depth, key, depth == 1 ? ROOT : 0);
-      depth--;
+      absorb(key, word, words);
     }
     storeDigests(out + column * DIGEST, lanes);
   }
