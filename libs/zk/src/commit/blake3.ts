@@ -3,7 +3,7 @@
  * elsewhere. A test compares them.
  */
 import { blake3 } from '@noble/hashes/blake3.js';
-import { compiledModule } from './keccak.js';
+import { hashModule, inParts } from './keccak.js';
 
 /** Hashes `count` messages of equal length, one behind the other, to 32 bytes each. */
 type KeyedHashMany = (key: Uint8Array, messages: Uint8Array, count: number) => Uint8Array;
@@ -18,7 +18,7 @@ export const blake3ManyReference: KeyedHashMany = (key, messages, count) => {
 };
 
 /** For messages of whole words of 8 bytes, at least one. @returns undefined where the module does not run */
-export function compiledBlake3Many(module = compiledModule()): KeyedHashMany | undefined {
+export function compiledBlake3Many(module = hashModule): KeyedHashMany | undefined {
   if (module === undefined) return undefined;
   const keyAt = module.heapBase.value;
   const base = keyAt + 32;
@@ -31,15 +31,12 @@ export function compiledBlake3Many(module = compiledModule()): KeyedHashMany | u
     return memory.slice(out, out + 32 * count);
   };
   return (key, messages, count) => {
-    const length = messages.length / count;
-    const perCall = Math.floor((memory.length - base) / (length + 32));
-    if (perCall === 0) return blake3ManyReference(key, messages, count);
-    const digests = new Uint8Array(32 * count);
-    for (let first = 0; first < count; first += perCall) {
-      const until = Math.min(first + perCall, count);
-      digests.set(hashPart(key, messages.subarray(first * length, until * length), until - first), 32 * first);
-    }
-    return digests;
+    const hash = inParts(
+      memory.length - base,
+      (part, some) => hashPart(key, part, some),
+      (part, some) => blake3ManyReference(key, part, some),
+    );
+    return hash(messages, count);
   };
 }
 

@@ -2,7 +2,7 @@
  * Leaf, node and nonce hashes (libs/zk/SPEC.md §2.1, §5). Under keccak-256 a node input ends in a domain byte, so its
  * length never equals that of a leaf; under BLAKE3 each has a key of its own.
  */
-import { utf8 } from '#attestation/base';
+import { concatBytes, utf8 } from '#attestation/base';
 import { blake3Many } from './blake3.js';
 import { be64 } from './field/bytes.js';
 import { keccakMany } from './keccak.js';
@@ -80,9 +80,7 @@ export function hashNodes(hash: HashName, inputs: Uint8Array, count: number): Ui
 
 /** The hash that a nonce is searched for: its first bits are to be zero. */
 export function hashNonce(hash: HashName, seed: Uint8Array, nonce: Uint8Array): Uint8Array {
-  const message = new Uint8Array(seed.length + nonce.length);
-  message.set(seed);
-  message.set(nonce, seed.length);
+  const message = concatBytes(seed, nonce);
   return hash === 'keccak' ? keccakMany(message, 1) : blake3Many(blake3Keys.nonce, message, 1);
 }
 

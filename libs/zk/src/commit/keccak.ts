@@ -18,7 +18,7 @@ interface HashModule {
   finishHash(message: number, rest: number, out: number): void;
 }
 
-export const compiledModule = (): HashModule | undefined => instantiate<HashModule>(MODULE_BASE64);
+const compiledModule = (): HashModule | undefined => instantiate<HashModule>(MODULE_BASE64);
 
 /** Bytes that keccak-256 absorbs at once. */
 const rate = 136;
@@ -72,11 +72,16 @@ export function compiledHashMany(module = compiledModule()): HashMany | undefine
     module.hashMany(base, messages.length / count, count, out);
     return memory.slice(out, out + 32 * count);
   };
+  return inParts(memory.length - base, hashPart, hashManyReference);
+}
+
+/** `hashPart` of as many messages at a time as have room in so many bytes with their digests; `reference` where none has. */
+export function inParts(room: number, hashPart: HashMany, reference: HashMany): HashMany {
   return (messages, count) => {
     const length = messages.length / count;
-    const perCall = Math.floor((memory.length - base) / (length + 32));
+    const perCall = Math.floor(room / (length + 32));
     if (perCall >= count) return hashPart(messages, count);
-    if (perCall === 0) return hashManyReference(messages, count);
+    if (perCall === 0) return reference(messages, count);
     const digests = new Uint8Array(32 * count);
     for (let first = 0; first < count; first += perCall) {
       const until = Math.min(first + perCall, count);
@@ -86,14 +91,14 @@ export function compiledHashMany(module = compiledModule()): HashMany | undefine
   };
 }
 
-/** For both: each call is over before the next begins. */
-const shared = compiledModule();
+/** For all hashes: each call is over before the next begins. */
+export const hashModule = compiledModule();
 
 /** keccak-256 of messages of equal length: any number of them, one behind the other, to 32 bytes each. */
-export const keccakMany: HashMany = compiledHashMany(shared) ?? hashManyReference;
+export const keccakMany: HashMany = compiledHashMany(hashModule) ?? hashManyReference;
 
 /** keccak-256 of one message in parts, to 32 bytes. */
-export const keccakParts: HashParts = compiledHashParts(shared) ?? hashPartsReference;
+export const keccakParts: HashParts = compiledHashParts(hashModule) ?? hashPartsReference;
 
 /** keccak-256: any bytes to 32 bytes. */
 export function keccak(message: Uint8Array): Uint8Array {
