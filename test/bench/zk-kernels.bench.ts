@@ -62,15 +62,11 @@ function fieldBenches(engine: Engine): BenchResult[] {
   const { kernels: k, memory } = engine;
   const mark = memory.mark();
   const [a, b, out] = [fill(engine, 2 * LENGTH), fill(engine, 2 * LENGTH), memory.allocate(16 * LENGTH)];
-  const half = LENGTH / 2;
   const results = [
     measure('base multiply', 2 * LENGTH, () => k.productBase(a, b, 2 * LENGTH, out)),
-    measure('extension multiply', LENGTH, () => k.productExt(a, b, LENGTH, out)),
-    measure('extension batch inverse', LENGTH, () => k.inverseExt(a, LENGTH, out)),
     measure('extension inner product', LENGTH, () => k.dotExt(a, b, LENGTH, out)),
     measure('bind columns', LENGTH, () => k.bindBase(a, 0, 256, LENGTH / 256, 1, 0, 1, b, out)),
     measure('bind rows', LENGTH, () => k.bindBase(a, 0, 1, 64, LENGTH / 64, 0, LENGTH / 64, b, out)),
-    measure('bind rows of the extension', half, () => k.bindExt(a, 0, 1, 64, half / 64, 0, half / 64, b, out)),
     measure('add powers', LENGTH, () => k.addPowers(a, b, LENGTH, out)),
   ];
   memory.release(mark);
@@ -106,15 +102,12 @@ function sumcheckBenches(engine: Engine): BenchResult[] {
   const blocks = half / 256;
   const results = [
     measure('eq table entry', LENGTH, () => k.eqTableExt(low, 16, high, out)),
-    measure('round pair, base product', half, () => k.roundBase(a0, a1, half, high, low, 8, 0, blocks, result)),
     measure('round pair, product', half, () => k.roundExt(a0, a1, half, high, low, 8, 0, blocks, result)),
     measure('round pair, plain product', half, () => k.plainRoundExt(a0, a1, half, 0, half, result)),
-    measure('round pair, plain mixed', half, () => k.plainRoundMixed(a0, a1, half, 0, half, result)),
     measure('round pair, fractions', half, () =>
       k.roundFractions(a0, a1, b0, b1, half, high, low, 8, 0, blocks, result),
     ),
     measure('fold pair', half, () => k.foldExt(a0, half, high, 0, half, out)),
-    measure('fold pair of the base field', half, () => k.foldBase(a0, half, high, 0, half, out)),
     measure('fraction node', half, () => k.fractionLayer(a0, a1, half, 0, half, out, b1)),
     measure('fraction factors', LENGTH, () => k.fractionFactors(a0, a1, high, 0, LENGTH, out, b1)),
   ];

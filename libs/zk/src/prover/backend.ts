@@ -67,6 +67,8 @@ export interface Backend extends CommittingBackend {
   addTensors(target: ExtArray, terms: readonly TensorTerm[]): void;
   /** target[x] += factor·y^x. */
   addPowers(target: ExtArray, y: bigint, factor: Ext): void;
+  /** target[x] += s^x·(real[r], imaginary[r]) for 2^m of each, r being the last m bits of x in reverse. */
+  addReversed(target: ExtArray, real: BaseArray, imaginary: BaseArray, s: bigint): void;
   /** factor·eq(point, ·), 2^n entries. */
   eqTable(point: Point, factor: Ext): ExtArray;
   /** a[i]·b[j] at i·|b| + j. */

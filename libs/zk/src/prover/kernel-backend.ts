@@ -89,8 +89,10 @@ export class KernelBackend extends KernelCommitter implements Backend {
       this.memory.scratch(() => {
         const a = this.memory.addressList(part.map((term) => this.memory.at(term.a)));
         const b = this.memory.addressList(part.map((term) => this.memory.at(term.b)));
+        const columns = this.memory.words(6 * part.length * Math.ceil(count / 2)).byteOffset;
+        this.engine.kernels.splitTensors(b, part.length, count, columns);
         const size = Math.max(1, Math.floor(chunk / count));
-        this.parts(rows, (begin, end) => ['addTensors', a, b, part.length, begin, end, count, to], size);
+        this.parts(rows, (begin, end) => ['addTensors', a, columns, part.length, begin, end, count, to], size);
       });
     }
   }
@@ -100,6 +102,14 @@ export class KernelBackend extends KernelCommitter implements Backend {
     this.memory.scratch(() => {
       const [base, by] = [this.memory.at(BigUint64Array.of(y)), this.memory.at(extArray([factor]))];
       this.engine.kernels.addPowers(base, by, target.length / 2, to);
+    });
+  }
+
+  addReversed(target: ExtArray, real: BaseArray, imaginary: BaseArray, s: bigint): void {
+    const to = this.memory.at(requireResident(target));
+    this.memory.scratch(() => {
+      const [base, a, b] = [this.memory.at(BigUint64Array.of(s)), this.memory.at(real), this.memory.at(imaginary)];
+      this.engine.kernels.addReversed(base, a, b, Math.log2(real.length), target.length / 2, to);
     });
   }
 

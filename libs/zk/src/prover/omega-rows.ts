@@ -69,26 +69,32 @@ export class OmegaRows {
     const { backend, plan } = this;
     const length = 2 ** plan.profile.m;
     for (const tree of dataTrees) {
-      const mark = backend.mark();
-      const outside = this.#powers(tree);
       for (const [first, count, blocks] of this.#ranges(tree)) {
-        const inner = backend.mark();
+        const mark = backend.mark();
         const terms = blocks.map(({ block, claims }) => ({
           block,
           terms: claims.map(({ axes, coefficient }) => tensorTerm(backend, block, axes, coefficient)),
         }));
+        const large = terms.find(({ block }) => block.vars >= plan.profile.m);
+        const width = large?.terms[0] ? Math.min(length, large.terms[0].b.length / 2) : 2 ** (plan.profile.m >> 1);
+        const outside = this.#powers(tree, width);
         for (let row = first; row < first + count; row++) {
           const own = backend.mark();
           const weights = zeros();
-          outside(row, weights);
-          for (const known of terms) addBlock(backend, weights, row * length, known);
+          const ofRow = large ? partOf(large, row * length, length) : [];
+          addTerms(backend, weights, [...ofRow, ...outside(row)]);
+          for (const known of terms) {
+            const { block } = known;
+            if (known === large) continue;
+            const part = extView(weights, block.offset - row * length, 2 ** block.vars);
+            addTerms(backend, part, known.terms);
+          }
           if (blocks.some(({ block }) => block.kind === 'pad')) this.#addPads(weights, row * length);
           use(row, weights);
           backend.release(own);
         }
-        backend.release(inner);
+        backend.release(mark);
       }
-      backend.release(mark);
     }
   }
 
@@ -111,29 +117,25 @@ export class OmegaRows {
     ];
   }
 
-  /** Adds z^{k·2^m + j} on the k-th stored row of a tree, for each value outside the domain. */
-  #powers(tree: DataTree): (row: number, to: ExtArray) => void {
+  /** For each value outside the domain z^{k·2^m + j} on the k-th stored row of a tree, as tables of so many columns. */
+  #powers(tree: DataTree, width: number): (row: number) => TensorTerm[] {
     const { backend, plan } = this;
     const length = 2 ** plan.profile.m;
-    const inner = 2 ** (plan.profile.m >> 1);
     const claims = this.#outside
       .filter((claim) => claim.tree === tree)
       .map(({ z, coefficient }) => {
-        const a = backend.powers(F.pow(z, BigInt(inner)), length / inner);
-        return { a, b: backend.powers(z, inner), step: F.pow(z, BigInt(length)), coefficient };
+        const a = backend.powers(F.pow(z, BigInt(width)), length / width);
+        return { a, b: backend.powers(z, width), step: F.pow(z, BigInt(length)), coefficient };
       });
     const places = new Map(plan.trees[tree].globalRows.map((row, k) => [row, k]));
-    return (row, to) => {
+    return (row) => {
       const place = places.get(row);
-      if (place === undefined || claims.length === 0) return;
-      const mark = backend.mark();
-      const terms = claims.map(({ a, b, step, coefficient }) => {
+      if (place === undefined) return [];
+      return claims.map(({ a, b, step, coefficient }) => {
         const scaled = backend.ext(a.length / 2);
         backend.addScaled(scaled, a, F.mul(coefficient, F.pow(step, BigInt(place))));
         return { a: scaled, b };
       });
-      backend.addTensors(to, terms);
-      backend.release(mark);
     };
   }
 
@@ -151,23 +153,25 @@ export class OmegaRows {
   }
 }
 
-/** The part of a block that lies in a row, which begins at a cell of the hypercube. */
-function addBlock(
-  backend: Backend,
-  weights: ExtArray,
-  begin: number,
-  { block, terms }: { readonly block: PlacedBlock; readonly terms: readonly TensorTerm[] },
-): void {
-  if (terms.length === 0) return;
-  const [size, length] = [2 ** block.vars, weights.length / 2];
-  const count = Math.min(size, length);
-  const inner = terms[0]!.b.length / 2;
-  const first = Math.max(0, begin - block.offset);
-  const parts = terms.map(({ a, b }) => ({
-    a: extView(a, Math.floor(first / inner), Math.max(1, count / inner)),
-    b: extView(b, first % inner, Math.min(inner, count)),
-  }));
-  backend.addTensors(extView(weights, Math.max(0, block.offset - begin), count), parts);
+interface BlockTerms {
+  readonly block: PlacedBlock;
+  readonly terms: readonly TensorTerm[];
+}
+
+/** The part of a large block that lies in a row, which begins at a cell of the hypercube. */
+function partOf({ block, terms }: BlockTerms, begin: number, length: number): TensorTerm[] {
+  const first = begin - block.offset;
+  return terms.map(({ a, b }) => {
+    const width = b.length / 2;
+    return {
+      a: extView(a, Math.floor(first / width), Math.max(1, length / width)),
+      b: extView(b, first % width, Math.min(width, length)),
+    };
+  });
+}
+
+function addTerms(backend: Backend, to: ExtArray, terms: readonly TensorTerm[]): void {
+  if (terms.length > 0) backend.addTensors(to, terms);
 }
 
 /** Blocks of one dimension above this size are cut in the middle of their variables. */

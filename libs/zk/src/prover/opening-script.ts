@@ -6,7 +6,7 @@ import { domainPoint } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
-import { eqTable } from '../commit/field/multilinear.js';
+import { eqTable, powers } from '../commit/field/multilinear.js';
 import type { DataTree } from '../commit/layout/blocks.js';
 import { randomPerRow } from '../commit/params.js';
 import { levelsOf, type Level, type LevelTree } from '../relation/levels.js';
@@ -16,6 +16,7 @@ import type { CombinedClaim } from '../verifier/flow/pads.js';
 import type { Backend, RoundValues } from './backend.js';
 import type { Cells } from './cells.js';
 import { OmegaRows } from './omega-rows.js';
+import { addQueries } from './query-weights.js';
 import type { RecordingTranscript } from './recording-transcript.js';
 import { foldedRows, foldProducts, roundOfProducts, rowProducts } from './row-rounds.js';
 import type { Script } from './sumcheck-script.js';
@@ -113,15 +114,11 @@ class OpeningScript {
     const { transcript } = this.input;
     const indices = transcript.takeIndices('queriesLevel');
     const beta = transcript.take('betaLevel');
-    let power = beta;
-    for (const z of outside) {
-      this.#backend.addScaled(weights, this.#backend.powers(z, weights.length / 2), power);
-      power = F.mul(power, beta);
-    }
-    for (const index of indices) {
-      this.#backend.addPowers(weights, domainPoint(index, columnVars, logBlowup), power);
-      power = F.mul(power, beta);
-    }
+    const factors = powers(beta, outside.length + indices.length + 1).slice(1);
+    outside.forEach((z, k) => {
+      this.#backend.addScaled(weights, this.#backend.powers(z, weights.length / 2), factors[k]!);
+    });
+    addQueries(this.#backend, weights, { m: columnVars, logBlowup }, indices, factors.slice(outside.length));
   }
 
   /** §8: Ω and w over the row variables, then u. */
@@ -224,18 +221,12 @@ class OpeningScript {
     weights.set(omega);
     const stripRow = extView(weights, rowEnd, size);
     backend.addScaled(extView(stripRow, 0, strip.length), extArray(strip), F.fromInteger(1n << BigInt(m)));
-    let power = beta1;
-    for (const z of outside) {
-      backend.addScaled(weights, backend.powers(z, weights.length / 2), power);
-      power = F.mul(power, beta1);
-    }
-    for (const index of indices) {
-      const y = domainPoint(index, m, logBlowup);
-      backend.addPowers(extView(weights, 0, rowEnd), y, power);
-      power = F.mul(power, beta1);
-      backend.addPowers(stripRow, y, power);
-      power = F.mul(power, beta1);
-    }
+    const factors = powers(beta1, outside.length + 2 * indices.length + 1).slice(1);
+    outside.forEach((z, k) => backend.addScaled(weights, backend.powers(z, weights.length / 2), factors[k]!));
+    const ofQueries = factors.slice(outside.length);
+    const [ofRows, ofStrips] = [0, 1].map((part) => ofQueries.filter((_, k) => k % 2 === part));
+    addQueries(backend, extView(weights, 0, rowEnd), { m, logBlowup }, indices, ofRows!);
+    indices.forEach((index, k) => backend.addPowers(stripRow, domainPoint(index, m, logBlowup), ofStrips![k]!));
     return weights;
   }
 

@@ -3,6 +3,7 @@ import { blake3 } from '@noble/hashes/blake3.js';
 import { keccak_256 as keccak } from '@noble/hashes/sha3.js';
 import { embed, extArray, extAt, setExt, toField } from '../commit/arrays.js';
 import type { BaseArray, Code, CodeRows, DoubleRows, ExtArray } from '../commit/backend.js';
+import { reversedBits } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { GENERATOR, P, mul, pow, rootOfUnity } from '../commit/field/goldilocks.js';
@@ -31,6 +32,7 @@ export const plainBackend: Backend = {
   addScaled,
   addTensors,
   addPowers,
+  addReversed,
   powers,
   eqTable,
   outer,
@@ -226,6 +228,16 @@ function addPowers(target: ExtArray, y: bigint, factor: Ext): void {
   for (let x = 0; x < target.length / 2; x++) {
     setExt(target, x, F.add(extAt(target, x), power));
     power = F.scale(power, y);
+  }
+}
+
+function addReversed(target: ExtArray, real: BaseArray, imaginary: BaseArray, s: bigint): void {
+  const m = Math.log2(real.length);
+  let power = 1n;
+  for (let x = 0; x < target.length / 2; x++) {
+    const r = reversedBits(x, m);
+    setExt(target, x, F.add(extAt(target, x), F.scale({ c0: real[r]!, c1: imaginary[r]! }, power)));
+    power = mul(power, s);
   }
 }
 

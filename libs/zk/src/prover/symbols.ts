@@ -15,7 +15,7 @@ const real = (c0: bigint): Ext => ({ c0, c1: 0n });
  */
 export function symbolsOf(backend: CommittingBackend, matrix: CodedMatrix, begin: number, count: number): BaseArray[] {
   const { rows, m, logBlowup, random, codewords, messages } = matrix;
-  if (codewords !== undefined) return rowsOf(codewords, rows).map((row) => row.slice(begin, begin + count));
+  if (codewords !== undefined) return rowsOf(codewords, rows).map((row) => row.subarray(begin, begin + count));
   const step = pow(domainPoint(begin, m, logBlowup), BigInt(count));
   const beyond = pow(step, BigInt(2 ** m / count));
   const tails = random.length === 0 ? [] : rowsOf(random, rows);

@@ -97,6 +97,7 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
         const sum = target.ext(count);
         target.addScaled(sum, ext(9, count), r);
         target.addPowers(sum, 0xffffffff00000000n, r);
+        target.addReversed(sum, base(2, 16), base(3, 16), 0xffffffff00000000n);
         target.combine(sum.subarray(0, 2), [base(1, 1), base(2, 1)], [r, r], r);
         return sum;
       });

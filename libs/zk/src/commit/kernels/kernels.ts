@@ -60,17 +60,17 @@ export interface Kernels {
   sumArrays(a: Offset, b: Offset, count: number, out: Offset): void;
   differenceArrays(a: Offset, b: Offset, count: number, out: Offset): void;
   productBase(a: Offset, b: Offset, count: number, out: Offset): void;
-  productExt(a: Offset, b: Offset, count: number, out: Offset): void;
   outerExt(a: Offset, begin: number, end: number, b: Offset, count: number, out: Offset): void;
   clear(count: number, out: Offset): void;
-  addTensors(a: Offset, b: Offset, terms: number, begin: number, end: number, count: number, out: Offset): void;
   addScaledExt(a: Offset, factor: Offset, count: number, out: Offset): void;
-  inverseBase(a: Offset, count: number, out: Offset): void;
-  inverseExt(a: Offset, count: number, out: Offset): void;
   powersExt(z: Offset, count: number, out: Offset): void;
   addPowers(y: Offset, factor: Offset, count: number, out: Offset): void;
-  splitExt(a: Offset, count: number, real: Offset, imaginary: Offset): void;
+  addReversed(s: Offset, real: Offset, imaginary: Offset, m: number, count: number, out: Offset): void;
   fromDoubles(a: Offset, count: number, out: Offset): void;
+
+  // assembly/tensors.ts
+  splitTensors(b: Offset, terms: number, count: number, out: Offset): void;
+  addTensors(a: Offset, rows: Offset, terms: number, begin: number, end: number, count: number, out: Offset): void;
 
   // assembly/doubles.ts
   countSums(
@@ -110,10 +110,18 @@ export interface Kernels {
   ): void;
 
   // assembly/sums.ts
-  dotBase(a: Offset, b: Offset, count: number, out: Offset): void;
   dotExt(a: Offset, b: Offset, count: number, out: Offset): void;
-  bindBase: Bind;
-  bindExt: Bind;
+  bindBase(
+    source: Offset,
+    outerBegin: number,
+    outerEnd: number,
+    middle: number,
+    inner: number,
+    innerBegin: number,
+    innerEnd: number,
+    v: Offset,
+    out: Offset,
+  ): void;
   combineColumns(
     columns: Offset,
     coefficients: Offset,
@@ -126,11 +134,8 @@ export interface Kernels {
 
   // assembly/sumcheck.ts
   eqTableExt(point: Offset, variables: number, scale: Offset, out: Offset): void;
-  eqTableBase(point: Offset, variables: number, scale: Offset, out: Offset): void;
   roundExt: WeightedRound;
-  roundBase: WeightedRound;
   plainRoundExt(f: Offset, g: Offset, half: number, begin: number, end: number, out: Offset): void;
-  plainRoundMixed(f: Offset, g: Offset, half: number, begin: number, end: number, out: Offset): void;
   roundFractions(
     a0: Offset,
     a1: Offset,
@@ -145,29 +150,15 @@ export interface Kernels {
     out: Offset,
   ): void;
   foldExt(f: Offset, half: number, r: Offset, begin: number, end: number, out: Offset): void;
-  foldBase(f: Offset, half: number, r: Offset, begin: number, end: number, out: Offset): void;
   fractionLayer: FractionStep;
   fractionLeaves: FractionStep;
   fractionFactors(p: Offset, q: Offset, lambda: Offset, begin: number, end: number, a: Offset, b: Offset): void;
-  leafFactors(p: Offset, q: Offset, lambda: Offset, begin: number, end: number, a: Offset, b: Offset): void;
 
   // assembly/index.ts
   readonly heapBase: { readonly value: number };
   privateBytes(m: number): number;
   start(privateMemory: Offset): void;
 }
-
-type Bind = (
-  source: Offset,
-  outerBegin: number,
-  outerEnd: number,
-  middle: number,
-  inner: number,
-  innerBegin: number,
-  innerEnd: number,
-  v: Offset,
-  out: Offset,
-) => void;
 
 type WeightedRound = (
   f: Offset,
@@ -203,33 +194,26 @@ export const TASK_NAMES = [
   'sumArrays',
   'differenceArrays',
   'productBase',
-  'productExt',
   'outerExt',
   'addScaledExt',
   'addTensors',
   'clear',
   'addPowers',
-  'splitExt',
+  'addReversed',
   'fromDoubles',
   'sumProducts',
   'subtractOuter',
-  'dotBase',
   'dotExt',
   'bindBase',
-  'bindExt',
   'combineColumns',
   'eqTableExt',
   'roundExt',
-  'roundBase',
   'plainRoundExt',
-  'plainRoundMixed',
   'roundFractions',
   'foldExt',
-  'foldBase',
   'fractionLayer',
   'fractionLeaves',
   'fractionFactors',
-  'leafFactors',
 ] as const satisfies readonly (keyof Kernels)[];
 
 type TaskName = (typeof TASK_NAMES)[number];

@@ -43,17 +43,6 @@ describe.each(shapes)('rounds with 2^%i blocks of 2^%i', (logHigh, logLow) => {
     expect(read(out, 4)).toEqual(flatten([plain.d, plain.e]));
   });
 
-  it('f·g over the base field and mixed', () => {
-    const [f, g, u] = [sampleBase(5, 2 * half), sampleBase(6, 2 * half), sampleExt(7, 2 * half)];
-    const [atG, out] = [memory.place(g), memory.allocate(32)];
-    kernels.roundBase(memory.place(f), atG, half, placeExt(high), placeExt(low), logLow, 0, blocks, out);
-    const weighted = round(weights, [{ f: lift(f), g: lift(g), negative: false }]);
-    expect(read(out, 4)).toEqual(flatten([weighted.d, weighted.e]));
-    kernels.plainRoundMixed(placeExt(u), atG, half, 0, half, out);
-    const plain = round(ones, [{ f: u, g: lift(g), negative: false }]);
-    expect(read(out, 4)).toEqual(flatten([plain.d, plain.e]));
-  });
-
   it('a0·a1 - b0·b1, in parts', () => {
     const [a0, a1, b0, b1] = [8, 9, 10, 11].map((seed) => sampleExt(seed, 2 * half)) as [Ext[], Ext[], Ext[], Ext[]];
     const arrays = [a0, a1, b0, b1].map(placeExt) as [Offset, Offset, Offset, Offset];
@@ -77,10 +66,7 @@ describe.each([1, 2, 5, 16])('folds and fractions of half length %i', (half) => 
 
   it('folds, also in place', () => {
     const ext = sampleExt(13, 2 * half);
-    const base = sampleBase(14, 2 * half);
-    const [at, out, atR] = [placeExt(ext), memory.allocate(16 * half), placeExt([r])];
-    kernels.foldBase(memory.place(base), half, atR, 0, half, out);
-    expect(read(out, 2 * half)).toEqual(flatten(fold(lift(base), r)));
+    const [at, atR] = [placeExt(ext), placeExt([r])];
     kernels.foldExt(at, half, atR, 0, half, at);
     expect(read(at, 2 * half)).toEqual(flatten(fold(ext, r)));
   });
@@ -89,18 +75,18 @@ describe.each([1, 2, 5, 16])('folds and fractions of half length %i', (half) => 
     const [p, q, counts] = [sampleExt(15, 2 * half), sampleExt(16, 2 * half), sampleBase(17, 2 * half)];
     const [outP, outQ] = [memory.allocate(32 * half), memory.allocate(32 * half)];
     const [atQ, atLambda] = [placeExt(q), placeExt([lambda])];
-    for (const [numerators, atP, layer, factors] of [
-      [p, placeExt(p), kernels.fractionLayer, kernels.fractionFactors],
-      [lift(counts), memory.place(counts), kernels.fractionLeaves, kernels.leafFactors],
+    for (const [numerators, atP, layer] of [
+      [p, placeExt(p), kernels.fractionLayer],
+      [lift(counts), memory.place(counts), kernels.fractionLeaves],
     ] as const) {
       layer(atP, atQ, half, 0, half, outP, outQ);
       const expected = fractionLayer(numerators, q);
       expect(read(outP, 2 * half)).toEqual(flatten(expected.p));
       expect(read(outQ, 2 * half)).toEqual(flatten(expected.q));
-      factors(atP, atQ, atLambda, 0, 2 * half, outP, outQ);
-      const scaled = numerators.map((x) => E.mul(lambda, x));
-      expect(read(outQ, 4 * half)).toEqual(flatten(scaled));
-      expect(read(outP, 4 * half)).toEqual(flatten(q.map((x, i) => E.add(x, scaled[i]!))));
     }
+    kernels.fractionFactors(placeExt(p), atQ, atLambda, 0, 2 * half, outP, outQ);
+    const scaled = p.map((x) => E.mul(lambda, x));
+    expect(read(outQ, 4 * half)).toEqual(flatten(scaled));
+    expect(read(outP, 4 * half)).toEqual(flatten(q.map((x, i) => E.add(x, scaled[i]!))));
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { reversedBits } from '../field/domain.js';
 import * as E from '../field/extension.js';
 import * as F from '../field/goldilocks.js';
 import { eqTable, powers } from '../field/multilinear.js';
@@ -40,11 +41,9 @@ describe('arrays against bigints', () => {
     expect(read(out, pairs.length)).toEqual(pairs.map(([a, b]) => F.mul(a, b)));
   });
 
-  it.each(lengths)('multiplies and scales %i extension elements', (n) => {
+  it.each(lengths)('scales %i extension elements', (n) => {
     const [a, b] = [sampleExt(3, n), sampleExt(4, n)];
-    const [atA, atB, out] = [placeExt(a), placeExt(b), wordsOut(2 * n)];
-    kernels.productExt(atA, atB, n, out);
-    expect(read(out, 2 * n)).toEqual(flatten(a.map((x, i) => E.mul(x, b[i]!))));
+    const [atA, atB] = [placeExt(a), placeExt(b)];
     const [factor] = sampleExt(5, 1);
     kernels.addScaledExt(atA, placeExt([factor!]), n, atB);
     expect(read(atB, 2 * n)).toEqual(flatten(b.map((y, i) => E.add(y, E.mul(factor!, a[i]!)))));
@@ -66,20 +65,8 @@ describe('arrays against bigints', () => {
 
   it('has the product of the specification', () => {
     const out = wordsOut(2);
-    kernels.productExt(memory.place([3n, 5n]), memory.place([11n, F.P - 2n]), 1, out);
+    kernels.outerExt(memory.place([3n, 5n]), 0, 1, memory.place([11n, F.P - 2n]), 1, out);
     expect(read(out, 2)).toEqual([F.P - 37n, 49n]);
-    kernels.inverseExt(memory.place([3n, 5n]), 1, out);
-    expect(read(out, 2)).toEqual([0x831597216a68de13n, 0xd03159714ea68de2n]);
-  });
-
-  it.each(lengths)('inverts %i elements and leaves zeros', (n) => {
-    const base = sampleBase(6, n);
-    const out = wordsOut(2 * n);
-    kernels.inverseBase(memory.place(base), n, out);
-    expect(read(out, n)).toEqual(base.map((x) => (x === 0n ? 0n : F.inverse(x))));
-    const ext = sampleExt(7, n).map((x, i) => (i % 5 === 3 ? E.ZERO : x));
-    kernels.inverseExt(placeExt(ext), n, out);
-    expect(read(out, 2 * n)).toEqual(flatten(ext.map((x) => (E.isZero(x) ? x : E.inverse(x)))));
   });
 
   it.each(lengths)('makes %i powers and adds them', (n) => {
@@ -94,12 +81,25 @@ describe('arrays against bigints', () => {
     expect(read(out, 2 * n)).toEqual(flatten(added));
   });
 
-  it('separates extension arrays and reads doubles', () => {
-    const values = sampleExt(10, 5);
-    const [real, imaginary] = [wordsOut(5), wordsOut(5)];
-    kernels.splitExt(placeExt(values), 5, real, imaginary);
-    expect(read(real, 5)).toEqual(values.map(({ c0 }) => c0));
-    expect(read(imaginary, 5)).toEqual(values.map(({ c1 }) => c1));
+  it.each([
+    [0, 1],
+    [1, 5],
+    [3, 8],
+    [4, 37],
+  ])('adds 2^%i elements in reverse order at %i places, by powers', (m, n) => {
+    const [real, imaginary, [s]] = [sampleBase(40, 2 ** m), sampleBase(41, 2 ** m), sampleBase(42, 1)];
+    const before = sampleExt(43, n);
+    const out = placeExt(before);
+    kernels.addReversed(memory.place([s!]), memory.place(real), memory.place(imaginary), m, n, out);
+    const scales = powers(E.fromInteger(s!), n);
+    const expected = before.map((x, i) => {
+      const r = reversedBits(i, m);
+      return E.add(x, E.mul(scales[i]!, { c0: real[r]!, c1: imaginary[r]! }));
+    });
+    expect(read(out, 2 * n)).toEqual(flatten(expected));
+  });
+
+  it('reads doubles', () => {
     const integers = [0, 1, -1, 2 ** 53, -(2 ** 53), 32767, -32768];
     const at = memory.allocate(8 * integers.length);
     memory.doubles(at, integers.length).set(integers);
@@ -111,10 +111,8 @@ describe('arrays against bigints', () => {
 
 describe('sums against bigints', () => {
   it.each(lengths)('takes inner products of %i elements', (n) => {
-    const [a, b, u, v] = [sampleBase(11, n), sampleBase(12, n), sampleExt(13, n), sampleExt(14, n)];
+    const [u, v] = [sampleExt(13, n), sampleExt(14, n)];
     const out = wordsOut(2);
-    kernels.dotBase(memory.place(a), memory.place(b), n, out);
-    expect(read(out, 1)[0]).toBe(a.reduce((total, x, i) => F.add(total, F.mul(x, b[i]!)), 0n));
     kernels.dotExt(placeExt(u), placeExt(v), n, out);
     expect(read(out, 2)).toEqual(flatten([E.sum(u.map((x, i) => E.mul(x, v[i]!)))]));
   });
@@ -127,14 +125,11 @@ describe('sums against bigints', () => {
     [3, 64, 5],
   ])('binds the middle of a tensor %i x %i x %i', (outer, middle, inner) => {
     const base = sampleBase(15, outer * middle * inner);
-    const ext = sampleExt(16, outer * middle * inner);
     const v = sampleExt(17, middle);
     const out = wordsOut(2 * outer * inner);
     kernels.bindBase(memory.place(base), 0, outer, middle, inner, 0, inner, placeExt(v), out);
     const lifted = base.map((x) => E.fromInteger(x));
     expect(read(out, 2 * outer * inner)).toEqual(flatten(bind(lifted, outer, inner, v)));
-    kernels.bindExt(placeExt(ext), 0, outer, middle, inner, 0, inner, placeExt(v), out);
-    expect(read(out, 2 * outer * inner)).toEqual(flatten(bind(ext, outer, inner, v)));
   });
 
   it('adds the largest products without wrapping, more of them than one reduction may hold', () => {
@@ -144,8 +139,6 @@ describe('sums against bigints', () => {
     kernels.dotExt(at, at, n, out);
     const square = E.square({ c0: F.P - 1n, c1: F.P - 1n });
     expect(read(out, 2)).toEqual(flatten([E.scale(square, BigInt(n))]));
-    kernels.dotBase(at, at, 2 * n, out);
-    expect(read(out, 1)[0]).toBe(BigInt(2 * n));
   });
 
   it.each([1, 2, 9])('combines columns of %i entries', (n) => {
@@ -164,10 +157,6 @@ describe('sums against bigints', () => {
     const out = wordsOut(2 ** (n + 1));
     kernels.eqTableExt(placeExt(point), n, placeExt([scale!]), out);
     expect(read(out, 2 ** (n + 1))).toEqual(flatten(eqTable(point).map((x) => E.mul(x, scale!))));
-    const base = sampleBase(25, n);
-    kernels.eqTableBase(memory.place(base), n, memory.place([5n]), out);
-    const expected = eqTable(base.map((x) => E.fromInteger(x))).map(({ c0 }) => F.mul(c0, 5n));
-    expect(read(out, 2 ** n)).toEqual(expected);
   });
 
   it('has the eq entries of the specification', () => {

@@ -3,6 +3,7 @@
  * key names what is hashed, so a node needs one block. Source: libs/zk/SPEC.md §2.1, §5.
  */
 import { BLOCKS, CHAININGS, CHUNK_END, CHUNK_START, compress, KEYED_HASH, PARENT, ROOT } from './blake3';
+import { pairAt } from './field';
 
 const DIGEST: usize = 32;
 /** Words of 8 bytes in a block and in a chunk. */
@@ -45,12 +46,6 @@ function storeBytes(slot: i32, ab: v128, cd: v128): void {
   const at = block + ((<usize>slot) << 5);
   v128.store(at, v128.shuffle<u32>(ab, cd, 0, 2, 4, 6));
   v128.store(at, v128.shuffle<u32>(ab, cd, 1, 3, 5, 7), 16);
-}
-
-// @ts-ignore: decorator
-@inline
-function pairAt(a: usize, b: usize): v128 {
-  return v128.load_lane<u64>(b, v128.load_zero<u64>(a), 1);
 }
 
 /** The digests of as many of the four inputs as lie before `last`, the first of them to `out`. */

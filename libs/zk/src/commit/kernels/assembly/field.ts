@@ -42,17 +42,6 @@ export function mul(a: u64, b: u64): u64 {
   return c >= P ? c - P : c;
 }
 
-/** a^(p-2); the inverse of 0 is 0. */
-export function inverse(a: u64): u64 {
-  let result: u64 = 1;
-  let base = a;
-  for (let e: u64 = P - 2; e != 0; e >>= 1) {
-    if (e & 1) result = mul(result, base);
-    base = mul(base, base);
-  }
-  return result;
-}
-
 export function power(a: u64, exponent: u64): u64 {
   let result: u64 = 1;
   let base = a;
@@ -207,4 +196,11 @@ export function productH(a: v128, b: v128): v128 {
 @inline
 export function mulV(a: v128, b: v128): v128 {
   return reduce(productL(a, b), productH(a, b));
+}
+
+/** The words at two addresses. */
+// @ts-ignore: decorator
+@inline
+export function pairAt(a: usize, b: usize): v128 {
+  return v128.load_lane<u64>(b, v128.load_zero<u64>(a), 1);
 }

@@ -2,7 +2,7 @@
  * keccak-256 over memory, two messages of equal length at a time: arbitrary bytes, tree leaves and nodes, the
  * counter-mode generator and proof-of-work search. Source: libs/zk/SPEC.md §2.1, §5.
  */
-import { P } from './field';
+import { P, pairAt } from './field';
 import { PAIR, permute, RATE_WORDS } from './keccak';
 
 const RATE: usize = 136;
@@ -40,12 +40,6 @@ function swapBytes(a: v128): v128 {
 function absorbWord(index: i32, pair: v128): void {
   const at = state + ((<usize>index) << 4);
   v128.store(at, v128.xor(v128.load(at), pair));
-}
-
-// @ts-ignore: decorator
-@inline
-function pairAt(a: usize, b: usize): v128 {
-  return v128.load_lane<u64>(b, v128.load_zero<u64>(a), 1);
 }
 
 function absorbBlock(a: usize, b: usize): void {

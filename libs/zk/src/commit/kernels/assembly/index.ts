@@ -4,34 +4,26 @@ export { blake3Grind, blake3Leaves, blake3Nodes } from './blake3-trees';
 export { rootTable, encodeRows } from './ntt';
 export {
   addPowers,
+  addReversed,
   addScaledExt,
-  addTensors,
   clear,
   differenceArrays,
   fromDoubles,
-  inverseBase,
-  inverseExt,
   outerExt,
   powersExt,
   productBase,
-  productExt,
-  splitExt,
   sumArrays,
 } from './vector';
+export { addTensors, splitTensors } from './tensors';
 export { countSums, subtractOuter, sumProducts } from './doubles';
-export { bindBase, bindExt, combineColumns, dotBase, dotExt } from './sums';
+export { bindBase, combineColumns, dotExt } from './sums';
 export {
-  eqTableBase,
   eqTableExt,
-  foldBase,
   foldExt,
   fractionFactors,
   fractionLayer,
   fractionLeaves,
-  leafFactors,
   plainRoundExt,
-  plainRoundMixed,
-  roundBase,
   roundExt,
   roundFractions,
 } from './sumcheck';
@@ -39,7 +31,7 @@ import { setTreeScratch, TREE_SCRATCH } from './blake3-trees';
 import { ACCUMULATOR_BYTES, setAccumulators } from './ext';
 import { HASH_SCRATCH, setHashScratch } from './hashing';
 import { setEncodeScratch } from './ntt';
-import { FACTOR_BYTES, setFactors } from './vector';
+import { FACTOR_BYTES, setFactors } from './tensors';
 
 /** First byte behind the module's constants. */
 export const heapBase: usize = __heap_base;

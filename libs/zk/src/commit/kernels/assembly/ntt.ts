@@ -7,7 +7,7 @@
  * The coefficients of a block are multiplied by powers of the block's root first; the butterfly behind them needs only
  * w_8 = -2^24 and w_4 = 2^48, which are shifts of the unreduced limb sums of field.ts.
  */
-import { addV, canonical, high32, limbH, limbL, low32, mul, mulV, P, power, reduce, reduceLazy } from './field';
+import { addV, canonical, high32, limbH, limbL, low32, mul, mulV, P, pairAt, power, reduce, reduceLazy } from './field';
 
 const GENERATOR: u64 = 7;
 
@@ -383,10 +383,4 @@ export function encodeRows(
     const second = <usize>load<u32>(out + (other << 2)) + (last << (m + 3));
     transform(work, m, twiddles, scratch, first, second);
   }
-}
-
-// @ts-ignore: decorator
-@inline
-function pairAt(a: usize, b: usize): v128 {
-  return v128.load_lane<u64>(b, v128.load_zero<u64>(a), 1);
 }

@@ -1,34 +1,9 @@
 /** Sums of products: inner products, binding one dimension of a tensor, combinations of columns. */
 import { accumulated, addProduct, clearProducts, scaledH0, scaledH1, scaledL0, scaledL1 } from './ext';
-import { addV, low32, high32, productH, productL, reduce, add } from './field';
+import { add, addV, high32, low32, reduce } from './field';
 
 /** Products that may be added before a reduction (ext.ts). */
 const RUN: usize = 1 << 20;
-
-/** Σ a[i]·b[i] over base arrays; one word to `out`. */
-export function dotBase(a: usize, b: usize, count: usize, out: usize): void {
-  let total = i64x2.splat(0);
-  for (let begin: usize = 0; begin < count; begin += RUN) {
-    const end = min(begin + RUN, count);
-    let l = i64x2.splat(0);
-    let h = i64x2.splat(0);
-    let i = begin;
-    for (; i + 1 < end; i += 2) {
-      const x = v128.load(a + (i << 3));
-      const y = v128.load(b + (i << 3));
-      l = i64x2.add(l, productL(x, y));
-      h = i64x2.add(h, productH(x, y));
-    }
-    if (i < end) {
-      const x = v128.load_zero<u64>(a + (i << 3));
-      const y = v128.load_zero<u64>(b + (i << 3));
-      l = i64x2.add(l, productL(x, y));
-      h = i64x2.add(h, productH(x, y));
-    }
-    total = addV(total, reduce(l, h));
-  }
-  store<u64>(out, add(<u64>i64x2.extract_lane(total, 0), <u64>i64x2.extract_lane(total, 1)));
-}
 
 /** Σ a[i]·b[i] over extension arrays. */
 export function dotExt(a: usize, b: usize, count: usize, out: usize): void {
@@ -130,32 +105,6 @@ function bindOne(column: usize, middle: usize, stride: usize, v: usize, out: usi
     at += stride;
   }
   v128.store(out, reduce(l, h));
-}
-
-/** As `bindBase` for an extension tensor. */
-export function bindExt(
-  source: usize,
-  outerBegin: usize,
-  outerEnd: usize,
-  middle: usize,
-  inner: usize,
-  innerBegin: usize,
-  innerEnd: usize,
-  v: usize,
-  out: usize,
-): void {
-  for (let o = outerBegin; o < outerEnd; o++) {
-    const plane = source + ((o * middle * inner) << 4);
-    for (let x = innerBegin; x < innerEnd; x++) {
-      clearProducts(0);
-      let at = plane + (x << 4);
-      for (let k: usize = 0; k < middle; k++) {
-        addProduct(0, v128.load(v + (k << 4)), v128.load(at));
-        at += inner << 4;
-      }
-      v128.store(out + ((o * inner + x) << 4), accumulated(0));
-    }
-  }
 }
 
 /**

@@ -1,12 +1,12 @@
 /** Reference of the encoder: Horner at every point of the domain (libs/zk/SPEC.md §2.1, §9.1). */
+import { reversedBits } from '../../field/domain.js';
 import * as F from '../../field/goldilocks.js';
 
 /** Point of leaf index i: 7·w_{2^(m+R)}^c·w_{2^m}^bitrev_m(j) with c = i >> m, j = i mod 2^m. */
 export function domainPoint(m: number, logBlowup: number, index: number): bigint {
   const coset = Math.floor(index / 2 ** m);
   const position = index % 2 ** m;
-  let reversed = 0;
-  for (let bit = 0; bit < m; bit++) if (Math.floor(position / 2 ** bit) % 2 === 1) reversed += 2 ** (m - 1 - bit);
+  const reversed = reversedBits(position, m);
   const shift = F.mul(F.GENERATOR, F.pow(F.rootOfUnity(m + logBlowup), BigInt(coset)));
   return F.mul(shift, F.pow(F.rootOfUnity(m), BigInt(reversed)));
 }
