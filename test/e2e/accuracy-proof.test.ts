@@ -44,6 +44,12 @@ function cut(name: string, header: number, width: number): Buffer {
   return copy;
 }
 
+const verifyArgs = (proof: string, statement: string, ...more: readonly string[]): string[] => [
+  ...['proof', 'verify', at(proof), '--statement', at(statement), '--json', ...more],
+];
+const ownRecords = ['--images', at('images'), '--labels', at('labels'), '--data-seed', at('data-seed')];
+const ownWeights = ['--weights', at('weights'), '--weights-seed', at('weights-seed')];
+
 let made: Outcome;
 
 beforeAll(() => {
@@ -55,7 +61,9 @@ beforeAll(() => {
   writeFileSync(at('weights'), encodeWeights(initialWeights(m)));
   writeFileSync(at('images'), cut('t10k-images-idx3-ubyte', 16, 784));
   writeFileSync(at('labels'), cut('t10k-labels-idx1-ubyte', 8, 1));
-  made = veritrain(...proveArgs('proof'));
+  writeFileSync(at('data-seed'), `${'17'.repeat(32)}\n`);
+  writeFileSync(at('weights-seed'), `0x${'18'.repeat(32)}`);
+  made = veritrain(...proveArgs('proof', '--data-seed', at('data-seed'), '--weights-seed', at('weights-seed')));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -93,11 +101,32 @@ describe('a proof of how many records are classed right', () => {
       ['altered', 'proof.json'],
       ['proof', 'more.json'],
     ] as const) {
-      const { status, json } = veritrain('proof', 'verify', at(file), '--statement', at(claim), '--json');
+      const { status, json } = veritrain(...verifyArgs(file, claim));
       expect(json.ok).toBe(false);
       expect(json.code).toMatch(/^STEP_/);
       expect(status).toBe(1);
     }
+  });
+});
+
+describe('a statement that has to be about one’s own files', () => {
+  it('is accepted where it is, and says so', () => {
+    const { status, json } = veritrain(...verifyArgs('proof', 'proof.json', ...ownRecords, ...ownWeights));
+    expect(json).toMatchObject({ ok: true, ownRecords: true, ownWeights: true });
+    expect(status).toBe(0);
+    const { stdout } = veritrain('proof', 'verify', at('proof'), '--statement', at('proof.json'), ...ownRecords);
+    expect(stdout).toContain(`${String(made.json.setRoot)}, yours`);
+    expect(stdout).toMatch(/you check +that the weights are those you bought\n/);
+  });
+
+  it('is refused where one’s own are others', () => {
+    const images = readFileSync(at('images'));
+    images[16 + 784 * 5 + 300]! ^= 1;
+    writeFileSync(at('other-images'), images);
+    const args = ownRecords.map((arg) => (arg === at('images') ? at('other-images') : arg));
+    const { status, json } = veritrain(...verifyArgs('proof', 'proof.json', ...args));
+    expect(json).toMatchObject({ ok: false, code: 'ACCURACY_COMMITMENT' });
+    expect(status).toBe(1);
   });
 });
 

@@ -25,10 +25,9 @@ import {
   type Profile,
 } from '#libs/client';
 import type { ProofUnit } from '#libs/proof';
-import { blockOfStep, initialWeights, stateDigest, stepReference } from '#libs/step';
+import { blockOfStep, initialWeights, sliceExamples, stateDigest, stepReference } from '#libs/step';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import { loadExamples } from '../../apps/prover-worker/src/proving/files.js';
-import { slice } from '../../apps/prover-worker/src/proving/records.js';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-units-'));
@@ -85,10 +84,10 @@ describe('a job whose proofs cover several segments', () => {
 
   it('has the weights of the reference', async () => {
     const examples = await loadExamples(manifest, files);
-    const used = slice(manifest, examples, 0, sealed.records);
+    const used = sliceExamples(manifest, examples, 0, sealed.records);
     let weights = initialWeights(manifest);
     for (let step = 0; step < steps; step++) {
-      const block = slice(manifest, used, blockOfStep(manifest, step, sealed.records) * batch, batch);
+      const block = sliceExamples(manifest, used, blockOfStep(manifest, step, sealed.records) * batch, batch);
       weights = stepReference(manifest, weights, block, step).weights;
     }
     expect(result.stateDigest).toBe(toHex(stateDigest(manifest, weights)));

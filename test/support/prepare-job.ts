@@ -1,9 +1,8 @@
 /** What a client fixes before a job on plain files that is proved in a joint chain: commitments to data and start weights. */
 import { concatBytes, keccak, utf8, word } from '#attestation/base';
-import { datasetRoot, initialWeights, orderSize, type Examples } from '#libs/step';
+import { datasetRoot, initialWeights, orderSize, sliceExamples, type Examples } from '#libs/step';
 import { commitData, commitWeights, type Backend } from '#libs/zk';
 import { dataDigestOf, startSeed, weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
-import { slice } from '../../apps/prover-worker/src/proving/records.js';
 
 export interface PreparedData {
   readonly root: Uint8Array;
@@ -21,7 +20,7 @@ export function prepareData(backend: Backend, plan: Plan, examples: Examples, da
   const { superblocks } = orderSize(manifest, examples.count);
   const size = manifest.superblock * manifest.batch;
   const data = Array.from({ length: superblocks }, (_, index): Commitment => {
-    const records = slice(manifest, examples, index * size, size);
+    const records = sliceExamples(manifest, examples, index * size, size);
     return commitData(backend, plan, records, dataSeedOf(dataSecret, index)).commitment;
   });
   return {

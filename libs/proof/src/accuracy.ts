@@ -2,7 +2,7 @@
  * A statement about a set of records as a document, and its verification: weights class at least so many of them right
  * (libs/proof/SPEC.md §9). A set larger than one proof carries is in parts, each with its commitment and its proof.
  */
-import { concatBytes, taggedDigest, to0x, utf8, word } from '#attestation/base';
+import { concatBytes, keccak, taggedDigest, to0x, utf8, word } from '#attestation/base';
 import { canonicalJson, checkBounds, datasetRoot, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
 import {
   dataDigestOf,
@@ -12,6 +12,7 @@ import {
   weightsDigestOf,
   type AccuracyStatement,
   type Commitment,
+  type Plan,
   type SoundnessTerm,
 } from '#libs/zk/verifier';
 import { accuracySelector, encodeProofBundle, parseProofBundle } from './bundle.js';
@@ -107,6 +108,17 @@ export function accuracyOuterDigest(jobId: Uint8Array, setRoot: Uint8Array, part
   return taggedDigest('veritrain/accuracy/v1', concatBytes(jobId, setRoot, word(part)));
 }
 
+/** What opens the commitment to a part, from what opens the set's: 32 bytes each. */
+export function accuracyPartSeed(dataSeed: Uint8Array, part: number): Uint8Array {
+  return keccak(concatBytes(dataSeed, word(part)));
+}
+
+/** Of each part. @throws Rejection STEP_RANGE_*, STEP_PLAN, STEP_EXTENSION */
+export function accuracyPlans({ manifest, profile, parts }: AccuracyDocument): readonly Plan[] {
+  checkBounds(manifest);
+  return parts.map(({ records }) => deriveAccuracyPlan(manifest, profileNamed(profile), records));
+}
+
 /**
  * @throws Rejection PROOF_BUNDLE, PROOF_SELECTOR, PROOF_SEGMENTS, STEP_RANGE_*, and those of `verifyAccuracyProof`
  */
@@ -114,8 +126,7 @@ export function verifyAccuracyBundle(bundle: Uint8Array, document: AccuracyDocum
   const proofs = parseProofBundle(bundle, accuracySelector);
   const { jobId, manifest, profile, weights, parts } = document;
   if (proofs.length !== parts.length) refuse('PROOF_SEGMENTS', `${parts.length} proofs`, proofs.length, rule);
-  checkBounds(manifest);
-  const plans = parts.map(({ records }) => deriveAccuracyPlan(manifest, profileNamed(profile), records));
+  const plans = accuracyPlans(document);
   const setRoot = datasetRoot(parts.map(({ data }, k) => dataDigestOf(data, plans[k]!)));
   const shown = parts.map((part, k) => {
     const outerDigest = accuracyOuterDigest(jobId, setRoot, k);

@@ -1,6 +1,8 @@
 /** libs/proof: chains of step proofs as files and seals, and their verification. Pure. */
 export {
   accuracyOuterDigest,
+  accuracyPartSeed,
+  accuracyPlans,
   accuracyText,
   encodeAccuracyBundle,
   parseAccuracyDocument,

@@ -59,6 +59,7 @@ export {
 export {
   makeRecords,
   orderExamples,
+  sliceExamples,
   recordBytes,
   splitRecords,
   superblockBytes,

@@ -45,6 +45,16 @@ export function makeRecords(images: IdxImages, labels: Uint8Array, indices: Uint
   return records;
 }
 
+/** `count` records from `first` on; views. */
+export function sliceExamples(m: Manifest, { features, labels }: Examples, first: number, count: number): Examples {
+  const width = featureCount(m);
+  return {
+    count,
+    features: features.subarray(first * width, (first + count) * width),
+    labels: labels.subarray(first, first + count),
+  };
+}
+
 /** The records of superblock `index`; a view. */
 export function superblockRecords(m: JobManifest, records: Uint8Array, index: number): Uint8Array {
   const size = superblockBytes(m);

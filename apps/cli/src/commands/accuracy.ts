@@ -1,7 +1,7 @@
 /** `veritrain prove --accuracy`, and what `proof verify` says of such a proof. */
 import { ConfigurationError, to0x } from '#attestation/base';
-import { readJson } from '#libs/client';
-import type { VerifiedAccuracyBundle } from '#libs/proof';
+import { readJson, requireRecords, requireWeights, type RecordFiles, type WeightFiles } from '#libs/client';
+import { parseAccuracyDocument, verifyAccuracyBundle, type VerifiedAccuracyBundle } from '#libs/proof';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { runProver, type AccuracyReport } from '../proof/prover-process.js';
 
@@ -47,8 +47,43 @@ export async function proveAccuracy(options: AccuracyOptions, write: (files: Fil
   printResult(options, report, () => readable(report, options.out));
 }
 
+/** Files that a statement has to be about. */
+export type OwnFiles = Partial<RecordFiles & WeightFiles>;
+
+const ofRecords = ['images', 'labels', 'dataSeed'] as const;
+const ofWeights = ['weights', 'weightsSeed'] as const;
+
+/** @throws ConfigurationError ARGUMENT for some of the options that go together without the others */
+export function requireWholeFiles(files: OwnFiles): void {
+  for (const together of [ofRecords, ofWeights]) {
+    const [some, missing] = [true, false].map((is) => together.find((name) => (files[name] !== undefined) === is));
+    if (some && missing) refuseArgument(`${dashed(missing)} with ${dashed(some)}`, 'none');
+  }
+}
+
+/** @throws ConfigurationError ARGUMENT for files that a statement of another kind says nothing of */
+export function requireNoFiles(files: OwnFiles): void {
+  const other = given(files, [...ofRecords, ...ofWeights]);
+  if (other !== undefined) refuseArgument(`an accuracy statement with ${dashed(other)}`, 'another');
+}
+
+/** @throws Rejection as `verifyAccuracyBundle`, `requireRecords` and `requireWeights` */
+export function judgeAccuracy(bundle: Uint8Array, json: unknown, files: OwnFiles): VerifiedAccuracyBundle {
+  const document = parseAccuracyDocument(json);
+  const verified = verifyAccuracyBundle(bundle, document);
+  if (hasRecords(files)) requireRecords(document, files);
+  if (hasWeights(files)) requireWeights(document, files);
+  return verified;
+}
+
+const hasRecords = (files: OwnFiles): files is RecordFiles => files.dataSeed !== undefined;
+const hasWeights = (files: OwnFiles): files is WeightFiles => files.weightsSeed !== undefined;
+
 /** What a verified statement says, as JSON and as rows. */
-export function accuracyFound(verified: VerifiedAccuracyBundle): {
+export function accuracyFound(
+  verified: VerifiedAccuracyBundle,
+  files: OwnFiles,
+): {
   json: Record<string, unknown>;
   rows: [string, string][];
 } {
@@ -60,15 +95,20 @@ export function accuracyFound(verified: VerifiedAccuracyBundle): {
     jobId: to0x(verified.jobId),
   };
   const strength = { soundnessBits, soundnessSumBits, soundnessRounds };
+  const compared = { ownRecords: hasRecords(files), ownWeights: hasWeights(files) };
+  const left = [
+    ...(compared.ownWeights ? [] : ['that the weights are those you bought']),
+    ...(compared.ownRecords ? [] : ['that the root of the records is that of your set']),
+  ];
   return {
-    json: { backend: 'accuracy', records, correct, share: correct / records, ...digests, ...strength },
+    json: { backend: 'accuracy', records, correct, share: correct / records, ...digests, ...strength, ...compared },
     rows: [
       ['accepted', sentence(correct, records)],
       ['statement', digests.statementDigest],
-      ['weights', digests.weightsDigest],
-      ['records', digests.setRoot],
+      ['weights', `${digests.weightsDigest}${compared.ownWeights ? ', yours' : ''}`],
+      ['records', `${digests.setRoot}${compared.ownRecords ? ', yours' : ''}`],
       ['soundness', `${soundnessBits.toFixed(1)} bits per round, ${soundnessSumBits.toFixed(1)} in all`],
-      ['you check', 'that the weights are those you bought, and that the root of the records is that of your set'],
+      ...(left.length > 0 ? [['you check', left.join(', and ')] satisfies [string, string]] : []),
     ],
   };
 }

@@ -4,12 +4,10 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { CodedError, ConfigurationError, to0x } from '#attestation/base';
 import { readBytes, readJson, writeWhole } from '#libs/client';
 import {
-  parseAccuracyDocument,
   parseGroth16Statement,
   parseProofStatement,
   proofBundleBytesMax,
   proofStatementBytesMax,
-  verifyAccuracyBundle,
   verifyGroth16Bundle,
   verifyProofBundle,
   type VerifiedAccuracyBundle,
@@ -19,7 +17,15 @@ import {
 import { digest, log, printResult, table, type OutputOptions } from '../output.js';
 import { makeKey } from '../proof/key-process.js';
 import { runProver, type ProveReport } from '../proof/prover-process.js';
-import { accuracyFound, proveAccuracy, refuseWithoutAccuracy } from './accuracy.js';
+import {
+  accuracyFound,
+  judgeAccuracy,
+  proveAccuracy,
+  refuseWithoutAccuracy,
+  requireNoFiles,
+  requireWholeFiles,
+  type OwnFiles,
+} from './accuracy.js';
 
 interface KeyFiles {
   readonly ptau?: string;
@@ -98,6 +104,11 @@ export function addProofCommands(program: Command): void {
     .requiredOption('--statement <file>', 'its statement')
     .option('--verification-key <to0x>', 'digest of the only Groth16 key that is taken', digest)
     .option('--no-development-keys', 'refuse Groth16 keys that one machine made')
+    .option('--images <file>', 'refuse an accuracy statement about other records than those of this IDX file')
+    .option('--labels <file>', 'their labels; with --images')
+    .option('--data-seed <file>', 'what opens the commitment to them; with --images')
+    .option('--weights <file>', 'refuse an accuracy statement about other weights')
+    .option('--weights-seed <file>', 'what opens the commitment to them; with --weights')
     .option('--json', 'print one JSON document')
     .action(verify);
 }
@@ -185,7 +196,7 @@ function keyOf({ ptau, ptauSha256, zkey, zkeySha256 }: KeyFiles): object {
   return { ptau: pinned('ptau', ptau, ptauSha256), zkey: pinned('zkey', zkey, zkeySha256) };
 }
 
-interface VerifyOptions extends OutputOptions {
+interface VerifyOptions extends OutputOptions, OwnFiles {
   readonly statement: string;
   readonly verificationKey?: Uint8Array;
   readonly developmentKeys: boolean;
@@ -195,6 +206,7 @@ function verify(path: string, options: VerifyOptions): void {
   const bundle = readBytes(path, proofBundleBytesMax);
   const json = readJson(options.statement, proofStatementBytesMax);
   const began = performance.now();
+  requireWholeFiles(options);
   const outcome = judge(bundle, json, options);
   const verifyMs = Number((performance.now() - began).toFixed(2));
   if ('rejection' in outcome) {
@@ -210,7 +222,7 @@ function verify(path: string, options: VerifyOptions): void {
     return;
   }
   if ('setRoot' in outcome.verified) {
-    const { json, rows } = accuracyFound(outcome.verified);
+    const { json, rows } = accuracyFound(outcome.verified, options);
     printResult(options, { ok: true, code: null, verifyMs, ...json }, () =>
       table([...rows.slice(0, 1), ['verified', `in ${verifyMs} ms`], ...rows.slice(1)]),
     );
@@ -271,10 +283,12 @@ function trustOf(verified: VerifiedProof | VerifiedGroth16): {
 
 type Outcome = { verified: VerifiedProof | VerifiedGroth16 | VerifiedAccuracyBundle } | { rejection: CodedError };
 
-function judge(bundle: Uint8Array, json: unknown, { verificationKey, developmentKeys }: VerifyOptions): Outcome {
+function judge(bundle: Uint8Array, json: unknown, options: VerifyOptions): Outcome {
+  const { verificationKey, developmentKeys, ...files } = options;
   try {
     const backend = (json as { backend?: unknown } | null)?.backend;
-    if (backend === 'accuracy') return { verified: verifyAccuracyBundle(bundle, parseAccuracyDocument(json)) };
+    if (backend === 'accuracy') return { verified: judgeAccuracy(bundle, json, files) };
+    requireNoFiles(files);
     if (backend !== 'groth16') {
       return { verified: verifyProofBundle(bundle, parseProofStatement(json)) };
     }

@@ -1,11 +1,10 @@
 /** Proves how many records of a set weights class right, part by part (libs/proof/SPEC.md §9). */
 import { randomBytes } from 'node:crypto';
-import { concatBytes, keccak, Rejection, word } from '#attestation/base';
-import { accuracyOuterDigest, encodeAccuracyBundle, type AccuracyDocument } from '#libs/proof';
-import { datasetRoot, type Examples, type Manifest, type Weights } from '#libs/step';
+import { Rejection } from '#attestation/base';
+import { accuracyOuterDigest, accuracyPartSeed, encodeAccuracyBundle, type AccuracyDocument } from '#libs/proof';
+import { datasetRoot, sliceExamples, type Examples, type Manifest, type Weights } from '#libs/step';
 import { commitData, commitWeights, proveAccuracy, type Backend } from '#libs/zk';
 import { dataDigestOf, type Plan } from '#libs/zk/verifier';
-import { slice } from './records.js';
 
 interface Parts {
   readonly manifest: Manifest;
@@ -46,9 +45,9 @@ export function proveParts(
   onPhase('commit data', 2);
   let first = 0;
   const sets = plans.map((plan, k) => {
-    const records = slice(manifest, examples, first, plan.shape.batch);
+    const records = sliceExamples(manifest, examples, first, plan.shape.batch);
     first += records.count;
-    const seed = keccak(concatBytes(dataSeed, word(k)));
+    const seed = accuracyPartSeed(dataSeed, k);
     const { commitment, ...opened } = commitData(backend, plan, records, seed);
     return { plan, records, seed, commitment, ...(k < keptMax && { openedData: { ...opened, commitment } }) };
   });

@@ -1,26 +1,17 @@
 /** Training records in the data owner's order, and the blocks that steps read. */
 import { Rejection } from '#attestation/base';
-import { blockOfStep, featureCount, superblockOfStep, type Examples, type Manifest } from '#libs/step';
+import { blockOfStep, sliceExamples, superblockOfStep, type Examples, type Manifest } from '#libs/step';
 import type { Plan } from '#libs/zk/verifier';
 
 /** @throws Rejection ORDER_TOO_FEW_RECORDS */
 export function superblockExamples(m: Manifest, examples: Examples, firstStep: number): Examples {
   const index = superblockOfStep(m, firstStep, examples.count);
-  return slice(m, examples, index * m.superblock * m.batch, m.superblock * m.batch);
+  return sliceExamples(m, examples, index * m.superblock * m.batch, m.superblock * m.batch);
 }
 
 /** @throws Rejection ORDER_TOO_FEW_RECORDS */
 export function blockExamples(m: Manifest, examples: Examples, step: number): Examples {
-  return slice(m, examples, blockOfStep(m, step, examples.count) * m.batch, m.batch);
-}
-
-export function slice(m: Manifest, { features, labels }: Examples, first: number, count: number): Examples {
-  const width = featureCount(m);
-  return {
-    count,
-    features: features.subarray(first * width, (first + count) * width),
-    labels: labels.subarray(first, first + count),
-  };
+  return sliceExamples(m, examples, blockOfStep(m, step, examples.count) * m.batch, m.batch);
 }
 
 /** The records that the data commitment of one proof holds, and its number among those of the data set. */

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { parseProofStatement, planOf, proofUnitOf, verifyProofBundle } from '#libs/proof';
-import { blockOfStep, initialWeights, profileManifest, stateDigest, stepReference } from '#libs/step';
+import { blockOfStep, initialWeights, profileManifest, sliceExamples, stateDigest, stepReference } from '#libs/step';
 import { writeIdx } from '#test/idx-file';
 import { loadExamples } from './files.js';
 import { proveFiles } from './prove-files.js';
-import { slice } from './records.js';
 import { parseProveRequest } from './request.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-units-'));
@@ -49,7 +48,7 @@ it('covers the whole job in two proofs, with the weights of the reference', { ti
   const ordered = await loadExamples(manifest, files);
   let weights = initialWeights(manifest);
   for (let step = 0; step < manifest.steps; step++) {
-    const records = slice(manifest, ordered, blockOfStep(manifest, step, count) * 4, 4);
+    const records = sliceExamples(manifest, ordered, blockOfStep(manifest, step, count) * 4, 4);
     weights = stepReference(manifest, weights, records, step).weights;
   }
   expect(report.stateDigestAfter).toBe(to0x(stateDigest(manifest, weights)));

@@ -1,0 +1,67 @@
+/**
+ * Whether an accuracy statement is about records and weights that one has: their commitments made anew from their seeds
+ * (libs/proof/SPEC.md §9).
+ */
+import { equalBytes, Rejection, to0x } from '#attestation/base';
+import { accuracyPartSeed, accuracyPlans, type AccuracyDocument } from '#libs/proof';
+import { decodeWeights, idxBytesMax, orderExamples, parseIdxImages, parseIdxLabels, sliceExamples } from '#libs/step';
+import { createCommitter, dataDigestOf, weightsDigestOf } from '#libs/zk/commit';
+import { readBytes } from '../files.js';
+import { readSecret } from '../secrets.js';
+
+/** Paths; the seeds are of files of 64 hexadecimal digits. */
+export interface RecordFiles {
+  readonly images: string;
+  readonly labels: string;
+  readonly dataSeed: string;
+}
+export interface WeightFiles {
+  readonly weights: string;
+  readonly weightsSeed: string;
+}
+
+const rule = 'libs/proof/SPEC.md §9';
+
+/**
+ * @throws Rejection ACCURACY_COMMITMENT where the statement is about other records, in another order, or committed to under
+ *   another seed; IDX_*, LABEL_RANGE, RECORDS_*; ConfigurationError FILE_*, SECRET_FILE
+ */
+export function requireRecords(document: AccuracyDocument, files: RecordFiles): void {
+  const { manifest, parts } = document;
+  const seed = readSecret(files.dataSeed);
+  const [pixels, labels] = [
+    parseIdxImages(readBytes(files.images, idxBytesMax)),
+    parseIdxLabels(readBytes(files.labels, idxBytesMax)),
+  ];
+  const inOrder = Uint32Array.from({ length: labels.length }, (_, i) => i);
+  const examples = orderExamples(manifest, pixels, labels, inOrder);
+  const stated = parts.reduce((sum, { records }) => sum + records, 0);
+  if (stated !== examples.count) refuseOther(`${examples.count} records`, `${stated} records`);
+  let first = 0;
+  accuracyPlans(document).forEach((plan, k) => {
+    const { records, data } = parts[k]!;
+    const own = createCommitter(plan).data(
+      sliceExamples(manifest, examples, first, records),
+      accuracyPartSeed(seed, k),
+    );
+    const [due, got] = [dataDigestOf(own, plan), dataDigestOf(data, plan)];
+    if (!equalBytes(due, got)) refuseOther(`records ${first} to ${first + records - 1} as ${to0x(due)}`, to0x(got));
+    first += records;
+  });
+}
+
+/** @throws Rejection ACCURACY_COMMITMENT likewise; WEIGHTS_*; ConfigurationError FILE_*, SECRET_FILE */
+export function requireWeights(document: AccuracyDocument, files: WeightFiles): void {
+  const [plan] = accuracyPlans(document);
+  const weights = decodeWeights(document.manifest, readBytes(files.weights, idxBytesMax));
+  const own = createCommitter(plan!).weights(weights, readSecret(files.weightsSeed));
+  const [due, got] = [weightsDigestOf(own, plan!), weightsDigestOf(document.weights, plan!)];
+  if (!equalBytes(due, got)) refuseOther(`weights as ${to0x(due)}`, to0x(got));
+}
+
+function refuseOther(expected: string, got: string): never {
+  throw new Rejection('ACCURACY_COMMITMENT', {
+    ...{ expected, got, rule },
+    action: 'ask whoever made the statement for the files and seeds that it is about',
+  });
+}
