@@ -1,5 +1,5 @@
 /**
- * Mutants of one proof of each profile whose opening has two levels, spread over every part of it: TypeScript and the
+ * Mutants of one proof of each profile whose opening has two levels, units of several segments included, spread over every part of it: TypeScript and the
  * contract agree on each, and none is accepted. A short form here; the long one by name, with proofs of 784-64-10 in as
  * many steps as the profile is made for:
  *
@@ -19,10 +19,12 @@ const count = Number(process.env['VERITRAIN_MUTATIONS'] ?? 60);
 const isLong = count >= 10_000;
 const atOnce = 4;
 
+/** Profiles, and steps of a segment. */
 const units = [
   ['chain64', 64],
   ['sum100', 64],
   ['steps128', 128],
+  ['unit64', 16],
 ] as const;
 
 let stepVerifier: StepVerifierOnChain;

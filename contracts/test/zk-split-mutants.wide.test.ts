@@ -17,9 +17,13 @@ import {
   type SplitVerifiers,
 } from './zk-split-chain.js';
 import { flipped, isSeenLater, placesOf, random } from './zk-split-places.js';
+import { splitUnits } from './zk-unit-cases.js';
 
 const count = Number(process.env['VERITRAIN_MUTATIONS'] ?? 200);
-const choice = choices.find(([name]) => name === 'three levels, separate, one layer')![1];
+const proofs = [
+  ['one segment', choices.find(([name]) => name === 'three levels, separate, one layer')![1]],
+  ...splitUnits.map(([name, choice]) => [`a unit, ${name}`, choice] as const),
+] as const;
 const sent = { begin: 0, finish: 1 } as const;
 type Part = keyof typeof sent;
 
@@ -28,9 +32,6 @@ let segment: SplitSegment;
 let places: ReturnType<typeof placesOf>;
 beforeAll(async () => {
   onChain = await openSplitVerifiers();
-  segment = splitSegment(sealSegment(backend, choice));
-  places = placesOf(segment);
-  await onChain.send('weak', 'begin', beginning(segment, segment.parts.head));
 }, 60_000);
 afterAll(() => onChain?.stop());
 afterEach(() => vi.restoreAllMocks());
@@ -75,7 +76,17 @@ async function judgeAll(part: Part, number: number): Promise<Verdict[]> {
 
 const differ = ({ here, there }: Verdict): boolean => !here.includes(there) || there === 'accepted';
 
-describe.each(['begin', 'finish'] as const)('mutants of %s', (part) => {
+const both = proofs.flatMap(([name, choice]) =>
+  (['begin', 'finish'] as const).map((part) => [name, part, choice] as const),
+);
+
+describe.each(both)('mutants of %s, %s', (_name, part, choice) => {
+  beforeAll(async () => {
+    segment = splitSegment(sealSegment(backend, choice));
+    places = placesOf(segment);
+    await onChain.send('weak', 'begin', beginning(segment, segment.parts.head));
+  }, 60_000);
+
   it('are none of them accepted, and refused as the whole proof is', { timeout: 7_200_000 }, async () => {
     const said = await judgeAll(part, count);
     expect(said).toHaveLength(count);
