@@ -7,10 +7,10 @@
 import {
   addV,
   halves,
+  halvesH,
+  halvesL,
   halvesSwapped,
   high32,
-  limbH,
-  limbL,
   low32,
   mul,
   productH,
@@ -174,27 +174,13 @@ export function scaledH1(a: v128, b: v128): v128 {
 // @ts-ignore: decorator
 @inline
 function scaledL(x: v128, b: v128): v128 {
-  const h = halves(b);
-  const hs = halvesSwapped(b);
-  return limbL(
-    i64x2.extmul_low_i32x4_u(x, h),
-    i64x2.extmul_low_i32x4_u(x, hs),
-    i64x2.extmul_high_i32x4_u(x, hs),
-    i64x2.extmul_high_i32x4_u(x, h),
-  );
+  return halvesL(x, halves(b), halvesSwapped(b));
 }
 
 // @ts-ignore: decorator
 @inline
 function scaledH(x: v128, b: v128): v128 {
-  const h = halves(b);
-  const hs = halvesSwapped(b);
-  return limbH(
-    i64x2.extmul_low_i32x4_u(x, h),
-    i64x2.extmul_low_i32x4_u(x, hs),
-    i64x2.extmul_high_i32x4_u(x, hs),
-    i64x2.extmul_high_i32x4_u(x, h),
-  );
+  return halvesH(x, halves(b), halvesSwapped(b));
 }
 
 let accumulators: usize = 0;

@@ -164,32 +164,39 @@ export function reduce(l: v128, h: v128): v128 {
   return i64x2.sub(d, borrowed);
 }
 
+/** L of the products of two lanes, of one factor its `halves`, of the other both orders. */
 // @ts-ignore: decorator
 @inline
-export function productL(a: v128, b: v128): v128 {
-  const x = halves(a);
-  const y = halves(b);
-  const z = halvesSwapped(b);
+export function halvesL(x: v128, y: v128, swapped: v128): v128 {
   return limbL(
     i64x2.extmul_low_i32x4_u(x, y),
-    i64x2.extmul_low_i32x4_u(x, z),
-    i64x2.extmul_high_i32x4_u(x, z),
+    i64x2.extmul_low_i32x4_u(x, swapped),
+    i64x2.extmul_high_i32x4_u(x, swapped),
     i64x2.extmul_high_i32x4_u(x, y),
   );
 }
 
 // @ts-ignore: decorator
 @inline
-export function productH(a: v128, b: v128): v128 {
-  const x = halves(a);
-  const y = halves(b);
-  const z = halvesSwapped(b);
+export function halvesH(x: v128, y: v128, swapped: v128): v128 {
   return limbH(
     i64x2.extmul_low_i32x4_u(x, y),
-    i64x2.extmul_low_i32x4_u(x, z),
-    i64x2.extmul_high_i32x4_u(x, z),
+    i64x2.extmul_low_i32x4_u(x, swapped),
+    i64x2.extmul_high_i32x4_u(x, swapped),
     i64x2.extmul_high_i32x4_u(x, y),
   );
+}
+
+// @ts-ignore: decorator
+@inline
+export function productL(a: v128, b: v128): v128 {
+  return halvesL(halves(a), halves(b), halvesSwapped(b));
+}
+
+// @ts-ignore: decorator
+@inline
+export function productH(a: v128, b: v128): v128 {
+  return halvesH(halves(a), halves(b), halvesSwapped(b));
 }
 
 // @ts-ignore: decorator

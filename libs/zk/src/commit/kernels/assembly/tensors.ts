@@ -3,7 +3,7 @@
  * extension takes three of the base field: with s = (x0 + x1)·(f0 + f1), x·f = x0·f0 + 7·x1·f1 + (s - x0·f0 - x1·f1)·X.
  */
 import { storeSums } from './ext';
-import { add, addV, halves, halvesSwapped, limbH, limbL } from './field';
+import { add, addV, halves, halvesH, halvesL, halvesSwapped } from './field';
 
 /** Most terms of one `addTensors`. */
 export const TENSOR_TERMS: usize = 32;
@@ -118,27 +118,11 @@ function addPair(rows: usize, last: usize, first: usize, second: usize): void {
 // @ts-ignore: decorator
 @inline
 function timesL(x: usize, factor: usize): v128 {
-  const a = v128.load(x);
-  const f = v128.load(factor);
-  const fs = v128.load(factor, 16);
-  return limbL(
-    i64x2.extmul_low_i32x4_u(a, f),
-    i64x2.extmul_low_i32x4_u(a, fs),
-    i64x2.extmul_high_i32x4_u(a, fs),
-    i64x2.extmul_high_i32x4_u(a, f),
-  );
+  return halvesL(v128.load(x), v128.load(factor), v128.load(factor, 16));
 }
 
 // @ts-ignore: decorator
 @inline
 function timesH(x: usize, factor: usize): v128 {
-  const a = v128.load(x);
-  const f = v128.load(factor);
-  const fs = v128.load(factor, 16);
-  return limbH(
-    i64x2.extmul_low_i32x4_u(a, f),
-    i64x2.extmul_low_i32x4_u(a, fs),
-    i64x2.extmul_high_i32x4_u(a, fs),
-    i64x2.extmul_high_i32x4_u(a, f),
-  );
+  return halvesH(v128.load(x), v128.load(factor), v128.load(factor, 16));
 }
