@@ -55,7 +55,7 @@ it('takes a unit of several segments where a data set is committed for a job tha
   // One unit would prove 896 null steps.
   expect(of(128)).toBe('steps128');
   expect(of(9370, 65_537)).toBe('steps128');
-  expect(of(9370, 60_000, 2048)).toBe('steps128');
+  expect(of(9370, 60_000, 1536)).toBe('steps128');
   const { why } = explainPlan(mnist(64, { steps: 9370 }), 'auto', 'separate', true, {
     records: 60_000,
     memoryBytes: 2 ** 32,

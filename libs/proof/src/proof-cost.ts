@@ -91,8 +91,8 @@ function memoryOf(plan: Plan): number {
   });
   const rows = 1 + Math.max(...Object.values(plan.trees).flatMap(({ globalRows }) => globalRows));
   const hidden = shape.widths.slice(1, -1).reduce((sum, width) => sum + 3 * width, 0);
-  const [inputs, classes] = [shape.widths[0]!, shape.widths.at(-1)!];
-  const read = shape.segmentVars > 0 ? inputs + classes : 0;
+  const classes = shape.widths.at(-1)!;
+  const read = shape.segmentVars > 0 ? classes : 0;
   const virtual = shape.steps * shape.samples * (hidden + 2 * classes + 2 + read);
   const kept = trees.map((own) => {
     const codewords = wordBytes * own * length * 2 ** logBlowup;

@@ -24,7 +24,8 @@ describe('the largest unit', () => {
   it.each<[string, number, Partial<UnitLimits>, ReturnType<typeof unit>]>([
     ['of a job of sixty-four steps', 64, {}, [64, 'steps128', 1]],
     ['of a job of ten epochs', 9370, {}, [1024, 'unit1024', 10]],
-    ['where a prover has 2 GiB', 9370, { memoryBytes: 2048 * MiB }, [256, 'chain256', 37]],
+    ['where a prover has 2 GiB', 9370, { memoryBytes: 2048 * MiB }, [1024, 'unit1024', 10]],
+    ['where it has 1.5 GiB', 9370, { memoryBytes: 1536 * MiB }, [256, 'chain256', 37]],
     ['where no one commitment holds the set', 9370, { records: 70_000 }, [256, 'chain256', 37]],
     ['where a prover has 400 MiB', 9370, { memoryBytes: 400 * MiB }, [128, 'chain256', 74]],
     [

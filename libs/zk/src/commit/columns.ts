@@ -27,17 +27,28 @@ export function recordColumns({ steps, widths, samples }: StepShape, doubles: Do
   ]);
 }
 
-/** Samples beyond the batch repeat its first ones: then they meet every guard that the batch meets. */
-export function writeRecords(shape: StepShape, columns: Columns, { count, features, labels }: Examples): void {
-  const { steps, widths, samples, batch, classes, inputsFirst } = shape;
+/** Writes X and Y. Samples beyond the batch repeat its first ones: then they meet every guard that the batch meets. */
+export function writeRecords(shape: StepShape, columns: Columns, examples: Examples): void {
+  writeFeatures(shape, columns.get('X')!, examples);
+  writeLabels(shape, columns.get('Y')!, examples);
+}
+
+export function writeFeatures(shape: StepShape, X: Float64Array, { count, features }: Examples): void {
+  const { steps, widths, samples, batch, inputsFirst } = shape;
   const [ofStep, ofInput] = inputsFirst ? [samples, steps * samples] : [widths[0]! * samples, samples];
-  const [X, Y, n0] = [columns.get('X')!, columns.get('Y')!, featureCount(shape.manifest)];
-  Y.fill(0);
+  const n0 = featureCount(shape.manifest);
   for (let t = 0; t < Math.min(steps, Math.floor(count / batch)); t++) {
     for (let i = 0; i < n0; i++) {
       const [to, from] = [t * ofStep + i * ofInput, t * batch * n0 + i];
       for (let b = 0; b < samples; b++) X[to + b] = features[from + (b % batch) * n0]!;
     }
+  }
+}
+
+export function writeLabels(shape: StepShape, Y: Float64Array, { count, labels }: Examples): void {
+  const { steps, samples, batch, classes } = shape;
+  Y.fill(0);
+  for (let t = 0; t < Math.min(steps, Math.floor(count / batch)); t++) {
     for (let b = 0; b < samples; b++) {
       const label = labels[t * batch + (b % batch)]!;
       if (label < classes) Y[(label * steps + t) * samples + b] = 1;

@@ -43,7 +43,7 @@ export const executedAccuracy: ExecutedLoss = {
     const rowSize = steps * samples;
     return pieces.flatMap(({ start, bits }) => {
       const of = (block: BaseArray): BaseArray => block.subarray(start * rowSize, (start + 2 ** bits) * rowSize);
-      const [sel, q, Y] = [of(cells.block('S', 'sel')), of(cells.block('S', 'q')), of(cells.data('Y'))];
+      const [sel, q, Y] = [of(cells.block('S', 'sel')), of(cells.block('S', 'q')), of(cells.labels())];
       const beyondLabel: ExtArray = backend.ext(sel.length);
       backend.combine(beyondLabel, [sel, Y], [F.ONE, F.neg(F.ONE)], F.ZERO);
       return [

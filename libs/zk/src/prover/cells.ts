@@ -6,7 +6,7 @@ import { dataTrees, type DataTree } from '../commit/layout/blocks.js';
 import { relatedHeads } from '../relation/heads.js';
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { Backend } from './backend.js';
-import type { SegmentRoom, SegmentWitness } from './step-state.js';
+import { committedStep, type SegmentRoom, type SegmentWitness } from './step-state.js';
 import { highLimbs } from './strayed.js';
 
 export class Cells {
@@ -15,6 +15,8 @@ export class Cells {
   readonly #stored: ReadonlySet<number>;
   readonly #virtual = new Map<string, BaseArray>();
   readonly #views = new Map<string, BaseArray>();
+  /** Which superblock of the committed set each segment reads, where there are several. */
+  #superblocks: readonly number[] | undefined;
 
   constructor(
     readonly plan: Plan,
@@ -37,9 +39,14 @@ export class Cells {
     return view;
   }
 
-  /** X or Y as the steps read them: where a proof covers one segment, as they are committed. */
-  data(name: string): BaseArray {
-    return this.plan.shape.segmentVars > 0 ? this.virtual(name) : this.block('D', name);
+  /** Y as the steps read it: where a proof covers one segment, as it is committed. */
+  labels(): BaseArray {
+    return this.plan.shape.segmentVars > 0 ? this.virtual('Y') : this.block('D', 'Y');
+  }
+
+  /** The place of step t in the committed X. */
+  committedStep(t: number): number {
+    return committedStep(this.plan.shape.steps, this.#superblocks, t);
   }
 
   /** A tensor that is never committed. */
@@ -58,13 +65,23 @@ export class Cells {
       new Float64Array(buffer, byteOffset, length);
     return {
       witness: new Map(trees.S.blocks.map(({ name }) => [name, doubles(this.block('S', name))])),
-      data: new Map(['X', 'Y'].map((name) => [name, doubles(this.data(name))])),
+      data: new Map([
+        ['X', doubles(this.block('D', 'X'))],
+        ['Y', doubles(this.labels())],
+      ]),
       virtual: new Map([...this.#virtual].map(([name, array]) => [name, doubles(array)])),
     };
   }
 
-  /** From the integers of a segment, which are of no use to the cells from then on. @param committed the data in its tree */
-  setSegment({ witness, data, before, after, virtual }: SegmentWitness, committed: Columns): void {
+  /**
+   * From the integers of a segment, which are of no use to the cells from then on.
+   *
+   * @param superblocks of the committed set that the segments read, where there are several
+   * @param committed   the data in its tree
+   */
+  setSegment(segment: SegmentWitness, superblocks: readonly number[] | undefined, committed: Columns): void {
+    const { witness, data, before, after, virtual } = segment;
+    this.#superblocks = superblocks;
     this.setBlocks('S', witness);
     this.setBlocks('D', committed);
     this.setBlocks('W0', before);
@@ -110,12 +127,7 @@ function virtualSizes({ shape }: Plan): [name: string, size: number][] {
     ...hidden.map(([name, layer]): [string, number] => [`${name}${layer}`, rowSize * shape.widths[layer]!]),
     ...['ZL', ...pieces].map((name): [string, number] => [name, rowSize * shape.widths.at(-1)!]),
     ...[...rows, ...(rows.length > 0 ? ['S'] : [])].map((name): [string, number] => [name, rowSize]),
-    ...(shape.segmentVars > 0
-      ? ([
-          ['X', rowSize * shape.widths[0]!],
-          ['Y', rowSize * shape.widths.at(-1)!],
-        ] satisfies [string, number][])
-      : []),
+    ...(shape.segmentVars > 0 ? ([['Y', rowSize * shape.widths.at(-1)!]] satisfies [string, number][]) : []),
   ];
 }
 

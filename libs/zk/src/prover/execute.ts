@@ -5,7 +5,16 @@
  */
 import { countsAt, guardTable, type Examples, type LayerScale, type Weights } from '#libs/step';
 import type { DoubleRows } from '../commit/backend.js';
-import { dataColumns, writeRecords, paddedWeights, unpaddedWeights, type Columns } from '../commit/columns.js';
+import {
+  dataColumns,
+  inSuperblocks,
+  paddedWeights,
+  unpaddedWeights,
+  writeFeatures,
+  writeLabels,
+  writeRecords,
+  type Columns,
+} from '../commit/columns.js';
 import type { Shape, StepShape } from '../commit/layout/shape.js';
 import type { Backend } from './backend.js';
 import { executedHeads } from './heads.js';
@@ -16,7 +25,7 @@ export type { SegmentWitness } from './step-state.js';
 
 /**
  * @param weights   before the segment
- * @param examples  the superblock's records, T·B of them
+ * @param examples  the superblock's records, T·B of them; of a unit whose room names its superblocks the whole set
  * @param stepSizes m_t, 0 for null steps
  * @param guards    others than those of the relation for a witness that does not meet it
  * @param room      where columns are to lie; those that it does not name are made
@@ -33,13 +42,14 @@ export function executeSegment(
   room?: SegmentRoom,
 ): SegmentWitness {
   const resident = (count: number): Float64Array => backend.doubles(count);
-  if (room) writeRecords(shape, room.data, examples);
+  if (room) fillRoom(shape, room, examples);
   const columns: SegmentWitness = {
     witness: new Map(room?.witness),
     data: room?.data ?? dataColumns(shape, examples, resident),
     before: paddedWeights(shape, weights),
     after: paddedWeights(shape, weights, resident),
     virtual: new Map(room?.virtual),
+    ...(room?.superblocks && { superblocks: room.superblocks }),
   };
   const length = stepSizes.length / 2 ** shape.segmentVars;
   stepSizes.forEach((size, t) => {
@@ -48,6 +58,13 @@ export function executeSegment(
     if ((t + 1) % length === 0 && !shape.isForward) keepBorder(shape, columns, (t + 1) / length - 1);
   });
   return columns;
+}
+
+function fillRoom(shape: Shape, { data, superblocks }: SegmentRoom, examples: Examples): void {
+  if (superblocks === undefined) return writeRecords(shape, data, examples);
+  const { superblock, batch } = shape.manifest;
+  writeFeatures(shape, data.get('X')!, examples);
+  writeLabels(shape, data.get('Y')!, inSuperblocks(examples, superblocks, superblock * batch));
 }
 
 /** Weights after the segment, without padding. */

@@ -149,7 +149,7 @@ function columnOf(cells: Cells, block: LookupBlock, claim: Claim, begin: number,
 
 function cellsOf(cells: Cells, tree: DataTree, name: string, axes: readonly Axis[]): BaseArray {
   if (name.startsWith(virtualMark)) return cells.virtual(name.slice(virtualMark.length));
-  if (tree === 'D') return cells.data(name);
+  if (tree === 'D') return cells.labels();
   return axes.some(isSummed) ? cells.virtual('S') : cells.block(tree, name);
 }
 

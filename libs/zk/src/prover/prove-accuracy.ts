@@ -53,7 +53,7 @@ export function proveAccuracy(
     const cells = new Cells(plan, backend);
     const executed = backend.mark();
     const { witness, correct } = classRecords(backend, plan, input, cells);
-    cells.setSegment(witness, witness.data);
+    cells.setSegment(witness, undefined, witness.data);
     backend.release(executed);
     const { result, rejection } = proveCells(cells, input, correct, onPhase);
     if (rejection) throw rejection;
@@ -112,7 +112,7 @@ export function proveCount(
   const mark = backend.mark();
   try {
     const cells = new Cells(plan, backend);
-    cells.setSegment(witness, witness.data);
+    cells.setSegment(witness, undefined, witness.data);
     return proveCells(cells, input, correct);
   } finally {
     backend.release(mark);

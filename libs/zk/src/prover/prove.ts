@@ -2,7 +2,7 @@
 import { concatBytes, Rejection, utf8 } from '#attestation/base';
 import type { Examples, Weights } from '#libs/step';
 import type { ExtArray } from '../commit/backend.js';
-import { dataColumns, inSuperblocks, type Columns } from '../commit/columns.js';
+import { dataColumns, inSuperblocks, writeLabels, type Columns } from '../commit/columns.js';
 import { detached, hashMatrix, type OpenableCommitment, type OpenableTree } from '../commit/commit.js';
 import { weightsDigestOf, type Commitment } from '../commit/commitment.js';
 import { keccak } from '../commit/keccak.js';
@@ -78,8 +78,10 @@ export function proveSegment(
     options.onPhase?.('execute');
     const cells = new Cells(plan, backend);
     const executed = backend.mark();
-    const segment = runSegment(backend, plan, input, cells.room());
-    cells.setSegment(segment, committedData(plan, input, segment));
+    const room = cells.room();
+    const superblocks = readSuperblocks(plan, input);
+    const segment = runSegment(backend, plan, input, superblocks ? { ...room, superblocks } : room);
+    cells.setSegment(segment, superblocks, superblocks ? wholeSet(plan, input, segment) : segment.data);
     const after = weightsAfter(plan.shape, segment);
     backend.release(executed);
     const { result, rejection } = proveCells(backend, cells, input, after, options);
@@ -96,7 +98,7 @@ export function runSegment(backend: Backend, plan: Plan, input: SegmentInput, ro
   const { steps } = plan.shape;
   const firstStep = index * steps;
   const sizes = scheduleOf(manifest, firstStep, steps);
-  const examples = inOrder(plan, input);
+  const examples = room?.superblocks ? input.examples : inOrder(plan, input);
   const segment = executeSegment(
     backend,
     plan.shape,
@@ -111,12 +113,27 @@ export function runSegment(backend: Backend, plan: Plan, input: SegmentInput, ro
   return segment;
 }
 
+/** Which superblock of the set each of several segments reads. */
+function readSuperblocks(plan: Plan, { statement }: SegmentInput): readonly number[] | undefined {
+  const { steps, segmentVars } = plan.shape;
+  return segmentVars > 0 ? superblocksOf(plan, statement.index * steps, statement.recordCount) : undefined;
+}
+
 /** The records as the steps read them. */
-function inOrder(plan: Plan, { statement, examples }: SegmentInput): Examples {
-  const { manifest, steps, segmentVars } = plan.shape;
-  if (segmentVars === 0) return examples;
-  const superblocks = superblocksOf(plan, statement.index * steps, statement.recordCount);
-  return inSuperblocks(examples, superblocks, manifest.superblock * manifest.batch);
+function inOrder(plan: Plan, input: SegmentInput): Examples {
+  const superblocks = readSuperblocks(plan, input);
+  const { superblock, batch } = plan.shape.manifest;
+  return superblocks ? inSuperblocks(input.examples, superblocks, superblock * batch) : input.examples;
+}
+
+/** What the tree of a whole set holds, X where the steps read it. */
+function wholeSet({ shape }: Plan, { examples }: SegmentInput, { data }: SegmentWitness): Columns {
+  const Y = new Float64Array(shape.widths.at(-1)! * shape.steps * shape.samples);
+  writeLabels(shape, Y, examples);
+  return new Map([
+    ['X', data.get('X')!],
+    ['Y', Y],
+  ]);
 }
 
 /**
@@ -133,7 +150,8 @@ export function proveWitness(
   const mark = backend.mark();
   try {
     const cells = new Cells(plan, backend);
-    cells.setSegment(segment, committedData(plan, input, segment));
+    const superblocks = readSuperblocks(plan, input);
+    cells.setSegment(segment, superblocks, superblocks ? dataColumns(plan.shape, input.examples) : segment.data);
     return proveCells(backend, cells, input, weightsAfter(plan.shape, segment), options);
   } finally {
     backend.release(mark);
@@ -187,11 +205,6 @@ function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, cells:
   const { S, WT, after, masks } = commitWitness(cells, key, { afterSeed, known });
   const full = { ...statement, after, outerDigest: statement.outerDigest(weightsDigestOf(after, plan)) };
   return { statement: full, cells, pads, masks, trees: { S, D, W0, WT }, afterSeed };
-}
-
-/** What the tree of data holds: of several segments a whole set. */
-function committedData({ shape }: Plan, { examples }: SegmentInput, { data }: SegmentWitness): Columns {
-  return shape.segmentVars > 0 ? dataColumns(shape, examples) : data;
 }
 
 /** The commitment to the weights after where it exists before the proof: the key is of cells without its blind ones. */

@@ -31,11 +31,12 @@ interface UpdateTerm {
   readonly steps: readonly Ext[];
 }
 
-/** Cells of a layer in the order [t][unit][b], or [unit][t][b]. */
+/** Cells of a layer in the order [t][unit][b], or [unit][t][b]; step t may stand at another place. */
 interface Tensor {
   readonly cells: BaseArray;
   readonly units: number;
   readonly unitsFirst: boolean;
+  stepOf?(t: number): number;
 }
 
 export function* stepScript(
@@ -274,8 +275,10 @@ class StepScript {
   /** A_l; A_0 is the data. */
   #activation(layer: number): Tensor {
     const { shape } = this.cells.plan;
-    const cells = layer > 0 ? this.cells.block('S', `A${layer}`) : this.cells.data('X');
-    return { cells, units: shape.widths[layer]!, unitsFirst: layer === 0 && shape.inputsFirst };
+    const units = shape.widths[layer]!;
+    if (layer > 0) return { cells: this.cells.block('S', `A${layer}`), units, unitsFirst: false };
+    const X = { cells: this.cells.block('D', 'X'), units, unitsFirst: shape.inputsFirst };
+    return shape.segmentVars > 0 ? { ...X, stepOf: (t) => this.cells.committedStep(t) } : X;
   }
 
   /** G_l; of the last layer the committed order is [unit][t][b]. */
@@ -287,12 +290,13 @@ class StepScript {
   }
 
   /** [unit][b] of one step. */
-  #ofStep({ cells, units, unitsFirst }: Tensor, t: number): BaseArray {
+  #ofStep({ cells, units, unitsFirst, stepOf }: Tensor, t: number): BaseArray {
     const { steps, samples } = this.cells.plan.shape;
-    if (!unitsFirst) return cells.subarray(t * units * samples, (t + 1) * units * samples);
+    const at = stepOf ? stepOf(t) : t;
+    if (!unitsFirst) return cells.subarray(at * units * samples, (at + 1) * units * samples);
     const out = this.cells.backend.base(units * samples);
     for (let unit = 0; unit < units; unit++) {
-      const first = (unit * steps + t) * samples;
+      const first = (unit * steps + at) * samples;
       out.set(cells.subarray(first, first + samples), unit * samples);
     }
     return out;
@@ -302,7 +306,7 @@ class StepScript {
   #boundUnits(tensor: Tensor, weights: ExtArray): ExtArray {
     const { backend } = this.cells;
     const { steps, samples } = this.cells.plan.shape;
-    if (!tensor.unitsFirst) return backend.bind(tensor.cells, weights, samples);
+    if (!tensor.unitsFirst && !tensor.stepOf) return backend.bind(tensor.cells, weights, samples);
     const out = backend.ext(steps * samples);
     for (let t = 0; t < steps; t++) {
       const mark = backend.mark();
@@ -313,14 +317,17 @@ class StepScript {
   }
 
   /** [t][unit]. */
-  #boundSamples({ cells, units, unitsFirst }: Tensor, weights: ExtArray): ExtArray {
+  #boundSamples({ cells, units, unitsFirst, stepOf }: Tensor, weights: ExtArray): ExtArray {
     const { backend, plan } = this.cells;
     const bound = backend.bind(cells, weights, 1);
-    if (!unitsFirst) return bound;
+    if (!unitsFirst && !stepOf) return bound;
     const { steps } = plan.shape;
     const out = backend.ext(steps * units);
-    for (let unit = 0; unit < units; unit++) {
-      for (let t = 0; t < steps; t++) setExt(out, t * units + unit, extAt(bound, unit * steps + t));
+    for (let t = 0; t < steps; t++) {
+      const at = stepOf ? stepOf(t) : t;
+      for (let unit = 0; unit < units; unit++) {
+        setExt(out, t * units + unit, extAt(bound, unitsFirst ? unit * steps + at : at * units + unit));
+      }
     }
     return out;
   }

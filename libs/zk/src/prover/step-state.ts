@@ -13,12 +13,17 @@ export interface SegmentWitness {
   /** W_l and b_l before and after, padded. */
   readonly before: Columns;
   readonly after: Columns;
+  /**
+   * Of several segments, where X is the whole set as it is committed: which superblock of it each segment reads. Absent
+   * where X is in the order of the steps.
+   */
+  readonly superblocks?: readonly number[];
   /** Products that are never committed: Z1 …, ZL, MH1 …, E (ε·ι), Q (ι·S), S. H may have a column of high limbs besides. */
   readonly virtual: Columns;
 }
 
 /** Columns of zeros for the executor to write to. */
-export type SegmentRoom = Pick<SegmentWitness, 'witness' | 'data' | 'virtual'>;
+export type SegmentRoom = Pick<SegmentWitness, 'witness' | 'data' | 'virtual' | 'superblocks'>;
 
 /** Everything one step reads and writes. */
 export interface StepState {
@@ -49,8 +54,16 @@ export function slice(state: StepState, columns: Columns, name: string, layer: n
   const [T, B, D] = [shape.steps, shape.samples, shape.widths[layer]!];
   const data = column(state, columns, name, T * D * B);
   const unitsFirst = layer === 0 ? shape.inputsFirst : layer === shape.layers.length;
-  const [start, stride] = unitsFirst ? [t * B, T * B] : [t * D * B, B];
+  const at = layer === 0 ? committedStep(T, state.columns.superblocks, t) : t;
+  const [start, stride] = unitsFirst ? [at * B, T * B] : [at * D * B, B];
   return { data, start, stride, at: (unit) => start + unit * stride };
+}
+
+/** The place of step t among so many in the committed X, given which superblock of the set each segment reads. */
+export function committedStep(steps: number, superblocks: readonly number[] | undefined, t: number): number {
+  if (superblocks === undefined) return t;
+  const length = steps / superblocks.length;
+  return superblocks[Math.floor(t / length)]! * length + (t % length);
 }
 
 export function rowSlice(state: StepState, columns: Columns, name: string): Float64Array {

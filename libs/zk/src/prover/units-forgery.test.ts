@@ -3,13 +3,13 @@
  * another superblock, borders out of range. Each is refused, and accepted by a verifier without the one check that stops it.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import * as commit from '../commit/columns.js';
 import { add } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
 import { runFlow, verdict, withoutConstraints, type Forgery } from '../testing/lies.js';
 import { testManifest, testProfile, testSegment } from '../testing/segments.js';
 import * as borders from '../verifier/flow/borders.js';
 import * as superblocks from '../verifier/flow/superblocks.js';
+import * as statement from '../verifier/statement.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';
 import { countLookups } from './multiplicities.js';
@@ -97,10 +97,11 @@ describe('a unit is refused', () => {
   });
 
   it('when a segment reads another superblock than the order names', () => {
-    const inSuperblocks = commit.inSuperblocks;
-    vi.spyOn(commit, 'inSuperblocks').mockImplementation((set, due, records) =>
-      inSuperblocks(set, [...due.slice(0, -1), due[0]!], records),
-    );
+    const { superblocksOf } = statement;
+    vi.spyOn(statement, 'superblocksOf').mockImplementation((...of) => {
+      const due = superblocksOf(...of);
+      return [...due.slice(0, -1), due[0]!];
+    });
     expect(verdict(backend, unit)).toBe('STEP_FINAL_CHECK');
     const batchAxis = superblocks.batchAxis;
     vi.spyOn(superblocks, 'batchAxis').mockImplementation(({ plan: own, superblocks: due }, step) =>
