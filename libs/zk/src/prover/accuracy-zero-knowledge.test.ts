@@ -4,34 +4,25 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
-import { buildTree, encodeMatrix, type OpenableTree } from '../commit/commit.js';
-import { extFromDigest } from '../commit/field/bytes.js';
-import * as F from '../commit/field/extension.js';
-import type { Ext } from '../commit/field/extension.js';
-import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
 import { oodWord } from '../commit/layout/ood.js';
-import { randomPerRow } from '../commit/params.js';
-import { prfElements } from '../commit/randomness.js';
 import * as multiproof from '../merkle/multiproof.js';
 import { levelsOf } from '../relation/levels.js';
 import { partsOfCount, testCount, type CountChoice } from '../testing/accuracy.js';
-import { claimValue, freezeChallenges, frozenChallenge } from '../testing/lies.js';
+import { freezeChallenges } from '../testing/lies.js';
 import { common, masksOf, withMask } from '../testing/masks.js';
+import { carriedOpening, Noise } from '../testing/noise.js';
 import { seedOf, testManifest, testProfile } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { accuracyScheme, openAccuracy, runAccuracyVerifier, type AccuracyStatement } from '../verifier/accuracy.js';
 import { reduceCount } from '../verifier/flow/count.js';
 import { checkOpening } from '../verifier/opening.js';
 import { ProofBytes } from '../verifier/source.js';
-import { Cells } from './cells.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';
-import { openingScript } from './opening-script.js';
 import { proveAccuracy } from './prove-accuracy.js';
 import { ProverSource } from './prover-source.js';
 import { RecordingTranscript } from './recording-transcript.js';
-import type { Script } from './sumcheck-script.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 const profile = { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 };
@@ -90,45 +81,15 @@ describe('pads', () => {
   });
 });
 
-let draws = 0;
-const uniform = (count: number): BigUint64Array =>
-  prfElements(backend, seedOf('simulator'), 'simulated', draws++, count);
-const element = (): Ext => {
-  const [c0, c1] = uniform(2);
-  return { c0: c0!, c1: c1! };
-};
-
-/** Uniform messages without end. */
-function* noiseScript(): Script {
-  for (;;) yield element();
-}
-
-/** Rows of noise in the place of every tree. */
-function noise(ood: Readonly<Record<'W0' | 'D', readonly Ext[]>>) {
-  const cells = new Cells(plan, backend);
-  const trees = ['S', 'D', 'W0'] as const;
-  for (const row of trees.flatMap((tree) => plan.trees[tree].globalRows)) cells.row(row)!.set(uniform(2 ** profile.m));
-  const special = mask.maskRows(backend, plan, seedOf('simulated masks'));
-  const treeOf = (tree: (typeof trees)[number]): OpenableTree => {
-    const random = uniform(plan.trees[tree].rows.length * randomPerRow(profile));
-    const isWitness = tree === 'S';
-    const messages = [...cells.rows(tree), ...(isWitness ? special.messages : [])];
-    const joined = isWitness ? BigUint64Array.from([...random, ...special.random]) : random;
-    const matrix = encodeMatrix(backend, { messages, random: joined }, profile);
-    const aux = backend.counterHashes(seedOf(`aux ${tree}`), 0, 2 ** (profile.m + profile.logBlowup));
-    const tops = buildTree(backend, aux, profile);
-    return { matrix, tree: tops, endings: { given: aux }, ...(isWitness ? {} : { ood: ood[tree] }) };
-  };
-  return { cells, trees: { S: treeOf('S'), D: treeOf('D'), W0: treeOf('W0') }, masks: special.masks };
-}
+const noise = new Noise(backend);
 
 it('simulates an accepted transcript of any count without a witness', () => {
-  const ood = { W0: [element()], D: [element()] };
+  const ood = { W0: [noise.element()], D: [noise.element()] };
   const { input } = testCount(backend, { profile });
   const of = (tree: 'W0' | 'D') => ({ root: seedOf(tree), ood: oodWord(ood[tree]) });
   const claimed: AccuracyStatement = { ...input.statement, correct: 5, weights: of('W0'), data: of('D') };
   const thaw = freezeChallenges();
-  const { cells, trees, masks } = noise(ood);
+  const { cells, trees, masks } = noise.rows(plan, ['S', 'D', 'W0'], ood);
   const honest = multiproof.rootOf;
   const order = 3 + levelsOf(profile).length;
   let call = 0;
@@ -137,14 +98,14 @@ it('simulates an accepted transcript of any count without a witness', () => {
     const reached = honest(...given);
     return [claimed.weights.root, trees.S.tree.root, claimed.data.root][call++ % order] ?? reached;
   });
-  const source = new ProverSource(backend, plan.profile, uniform(2 * 2 ** plan.messages.padVars), trees);
+  const source = new ProverSource(backend, plan.profile, noise.uniform(2 * 2 ** plan.messages.padVars), trees);
   const opened = openAccuracy(plan, claimed, new Transcript(accuracyScheme), source);
-  source.follow(noiseScript());
+  source.follow(noise.script());
   const combined = reduceCount(opened.protocol, opened.known, claimed.correct);
   const transcript = new RecordingTranscript(accuracyScheme);
-  const opening = new ProverSource(backend, plan.profile, uniform(2), trees);
+  const opening = new ProverSource(backend, plan.profile, noise.uniform(2), trees);
   const given = { cells, transcript, combined, masks, trees, publish: opening.publish.bind(opening) };
-  opening.follow(carried(given));
+  opening.follow(carriedOpening(given));
   checkOpening(plan, transcript, opening, combined, opened.roots);
   const proof = Uint8Array.from([...source.bytes(), ...opening.bytes()]);
   const verify = (): void => runAccuracyVerifier(plan, claimed, new Transcript(accuracyScheme), new ProofBytes(proof));
@@ -156,13 +117,3 @@ it('simulates an accepted transcript of any count without a witness', () => {
   expect(verify).toThrow('STEP_MERKLE_W0');
   again();
 });
-
-/** The opening of the noise, u moved so that it carries the claim. */
-function* carried(given: Parameters<typeof openingScript>[0]): Script {
-  const { rowVars } = plan;
-  const missing = F.sub(given.combined.target, claimValue(backend, given.cells, given.combined));
-  const delta = extFromDigest(frozenChallenge('delta', 0));
-  const shift = F.neg(F.mul(delta, F.scale(missing, inversePowerOfTwo(rowVars))));
-  let place = 0;
-  for (const message of openingScript(given)) yield place++ === 2 * rowVars ? F.add(message, shift) : message;
-}
