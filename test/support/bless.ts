@@ -8,6 +8,7 @@ import { policyJsonSchema } from '#attestation';
 import { defaultCacheDirectory, dumpSchema, openDatabase } from '#libs/persistence';
 import { createProgram } from '../../apps/cli/src/program.js';
 import { renderReference } from '../../apps/cli/src/reference.js';
+import { compiledAlone } from '../../contracts/script/artefacts.js';
 import { readCommandLine } from './command-line.js';
 import { renderComparison } from './comparison.js';
 
@@ -61,6 +62,8 @@ const artefacts: Readonly<Record<string, () => void | Promise<void>>> = {
   'contracts/abi, libs/settlement/src/types': () => {
     const forTests = ['PlantedSplitVerifiers', 'WeakProofHead', 'WeakStepVerifier'];
     runTool(forge(), ['build', 'contracts/src', ...forTests.map((name) => `contracts/test/${name}.sol`)]);
+    const apart = ['--out', 'contracts/out/alone', '--cache-path', 'contracts/cache/alone'];
+    runTool(forge(), ['build', `contracts/src/verifiers/zk/${compiledAlone}.sol`, ...apart]);
     runTool(process.execPath, [...fromSource, 'contracts/script/artefacts.ts']);
   },
 };
