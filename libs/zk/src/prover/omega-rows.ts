@@ -18,6 +18,9 @@ interface BlockClaims {
 /** Rows of Ω of at most so many bytes in all are made once and kept, under a profile that keeps codewords. */
 const keptBytes = 2 ** 27;
 
+/** Fewest columns of a block with whose sum values outside the domain are added. */
+const fewestColumns = 16;
+
 type OutOfDomain = Extract<Claim, { kind: 'ood' }>;
 
 /** What Ω is made of: claims by block, values outside the domain, and pads. */
@@ -76,13 +79,15 @@ export class OmegaRows {
           terms: claims.map(({ axes, coefficient }) => tensorTerm(backend, block, axes, coefficient)),
         }));
         const large = terms.find(({ block }) => block.vars >= plan.profile.m);
-        const width = large?.terms[0] ? Math.min(length, large.terms[0].b.length / 2) : 2 ** (plan.profile.m >> 1);
+        const ofLarge = large?.terms[0] ? Math.min(length, large.terms[0].b.length / 2) : 0;
+        const width = ofLarge >= fewestColumns ? ofLarge : 2 ** (plan.profile.m >> 1);
         const outside = this.#powers(tree, width);
         for (let row = first; row < first + count; row++) {
           const own = backend.mark();
           const weights = zeros();
           const ofRow = large ? partOf(large, row * length, length) : [];
-          addTerms(backend, weights, [...ofRow, ...outside(row)]);
+          const sums = width === ofLarge ? [[...ofRow, ...outside(row)]] : [ofRow, outside(row)];
+          for (const sum of sums) addTerms(backend, weights, sum);
           for (const known of terms) {
             const { block } = known;
             if (known === large) continue;
