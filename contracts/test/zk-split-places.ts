@@ -37,8 +37,15 @@ export function levelsIn(rest: Uint8Array): { count: number }[] {
   return levels;
 }
 
-/** Codes of what the first part does not look at yet: other places, nonces or the end tell. */
-export const isSeenLater = (code: string): boolean => /^STEP_MERKLE_(S$|L)/.test(code);
+/**
+ * What the first part may be refused with where the whole proof is refused with a code. Paths stand in the second part, where other
+ * places may need more of them than there are; the first tells by other places, nonces or the end.
+ */
+export function firstPartMaySay(code: string): readonly string[] {
+  const byOthers = ['STEP_FINAL_CHECK', 'STEP_POW'];
+  if (/^STEP_MERKLE_(S$|L)/.test(code)) return byOthers;
+  return code === 'STEP_PROOF_LENGTH' ? [code, ...byOthers] : [code];
+}
 
 export function flipped(bytes: Uint8Array, place: number, bit = 0): Uint8Array {
   const copy = Uint8Array.from(bytes);

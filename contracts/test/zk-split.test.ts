@@ -22,7 +22,7 @@ import {
   type SplitSegment,
   type SplitVerifiers,
 } from './zk-split-chain.js';
-import { flipped, isSeenLater, levelsIn, placesOf, random } from './zk-split-places.js';
+import { firstPartMaySay, flipped, levelsIn, placesOf, random } from './zk-split-places.js';
 import { sealSegment, selector, splitSelector } from './zk-seal.js';
 
 let onChain: SplitVerifiers;
@@ -194,8 +194,7 @@ describe('one byte changed', () => {
       const place = places.head[k]!;
       const said = await begin(first, { head: flipped(parts.head, k, k % 8) });
       const expected = place < 0 ? said : inTypeScript(plan, statement, flipped(fields.proof, place, k % 8));
-      if (isSeenLater(expected)) expect(['STEP_FINAL_CHECK', 'STEP_POW']).toContain(said);
-      else expect(said, `byte ${k}`).toBe(expected);
+      expect(firstPartMaySay(expected), `byte ${k}`).toContain(said);
       if (place < 0) expect(['STEP_FINAL_CHECK', 'STEP_NONCANONICAL']).toContain(said);
       seen.add(said);
     }
