@@ -47,12 +47,8 @@ export function makeRecords(images: IdxImages, labels: Uint8Array, indices: Uint
 
 /** `count` records from `first` on; views. */
 export function sliceExamples(m: Manifest, { features, labels }: Examples, first: number, count: number): Examples {
-  const width = featureCount(m);
-  return {
-    count,
-    features: features.subarray(first * width, (first + count) * width),
-    labels: labels.subarray(first, first + count),
-  };
+  const part = (values: Uint8Array, width: number) => values.subarray(first * width, (first + count) * width);
+  return { count, features: part(features, featureCount(m)), labels: part(labels, 1) };
 }
 
 /** The records of superblock `index`; a view. */

@@ -3,7 +3,7 @@ import { blake3 } from '@noble/hashes/blake3.js';
 import { keccak_256 as keccak } from '@noble/hashes/sha3.js';
 import { embed, extArray, extAt, setExt, toField } from '../commit/arrays.js';
 import type { BaseArray, Code, CodeRows, DoubleRows, ExtArray } from '../commit/backend.js';
-import { reversedBits } from '../commit/field/domain.js';
+import { reversedBits } from '../commit/field/reversed-bits.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { GENERATOR, P, mul, pow, rootOfUnity } from '../commit/field/goldilocks.js';

@@ -4,7 +4,8 @@
  */
 import { rowsOf } from '../commit/commit.js';
 import type { Code, ExtArray } from '../commit/backend.js';
-import { domainPoint, reversedBits } from '../commit/field/domain.js';
+import { domainPoint } from '../commit/field/domain.js';
+import { reversedBits } from '../commit/field/reversed-bits.js';
 import type { Ext } from '../commit/field/extension.js';
 import { add, GENERATOR, inverse, mul } from '../commit/field/goldilocks.js';
 import { squarings } from '../commit/field/multilinear.js';

@@ -1,13 +1,6 @@
 /** Points of a code domain in the order in which codewords are stored (libs/zk/SPEC.md §9.1). */
 import { GENERATOR, mul, rootOfUnity } from './goldilocks.js';
 
-/** The last m bits of a number in reverse. */
-export function reversedBits(value: number, m: number): number {
-  let reversed = 0;
-  for (let bit = 0; bit < m; bit++) reversed = 2 * reversed + (Math.floor(value / 2 ** bit) % 2);
-  return reversed;
-}
-
 /**
  * y_i = 7·ω_{2^{m+R}}^{i >> m}·ω_{2^m}^{bitrev_m(i mod 2^m)}, a factor for each bit of i: bit k of the coset stands for
  * the root of order 2^{m+R−k}, bit k of the position, reversed, for that of order 2^{k+1}.

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { reversedBits } from '../field/domain.js';
+import { reversedBits } from '../field/reversed-bits.js';
 import * as E from '../field/extension.js';
 import * as F from '../field/goldilocks.js';
 import { eqTable, powers } from '../field/multilinear.js';

@@ -1,5 +1,5 @@
 /** Reference of the encoder: Horner at every point of the domain (libs/zk/SPEC.md §2.1, §9.1). */
-import { reversedBits } from '../../field/domain.js';
+import { reversedBits } from '../../field/reversed-bits.js';
 import * as F from '../../field/goldilocks.js';
 
 /** Point of leaf index i: 7·w_{2^(m+R)}^c·w_{2^m}^bitrev_m(j) with c = i >> m, j = i mod 2^m. */
