@@ -1,6 +1,6 @@
 /**
- * Mutants of one proof of each profile whose opening has two levels, units of several segments included, spread over every part of it: TypeScript and the
- * contract agree on each, and none is accepted. A short form here; the long one by name, with proofs of 784-64-10 in as
+ * Mutants of one proof of each profile whose opening has two levels, units of several segments included, spread over
+ * every part of it: TypeScript and the contract agree on each, and none is accepted. A short form here; the long one by name, with proofs of 784-64-10 in as
  * many steps as the profile is made for:
  *
  *   VERITRAIN_WIDE=1 VERITRAIN_MUTATIONS=10000 npx vitest run --project wide contracts/test/zk-profiles.wide.test.ts

@@ -37,13 +37,14 @@ export function requireRecords(document: AccuracyDocument, files: RecordFiles): 
   const examples = orderExamples(manifest, pixels, labels, inOrder);
   const stated = parts.reduce((sum, { records }) => sum + records, 0);
   if (stated !== examples.count) refuseOther(`${examples.count} records`, `${stated} records`);
+  const plans = accuracyPlans(document);
+  // Each has a memory of its own, and parts of one size share a plan.
+  const committers = new Map([...new Set(plans)].map((plan) => [plan, createCommitter(plan)]));
   let first = 0;
-  accuracyPlans(document).forEach((plan, k) => {
+  plans.forEach((plan, k) => {
     const { records, data } = parts[k]!;
-    const own = createCommitter(plan).data(
-      sliceExamples(manifest, examples, first, records),
-      accuracyPartSeed(seed, k),
-    );
+    const ofPart = sliceExamples(manifest, examples, first, records);
+    const own = committers.get(plan)!.data(ofPart, accuracyPartSeed(seed, k));
     const [due, got] = [dataDigestOf(own, plan), dataDigestOf(data, plan)];
     if (!equalBytes(due, got)) refuseOther(`records ${first} to ${first + records - 1} as ${to0x(due)}`, to0x(got));
     first += records;
