@@ -1,7 +1,10 @@
 /** Checkpoints on a local chain, by the log itself. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HDNodeWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -41,7 +44,35 @@ const onChain = async (of = contract): Promise<(readonly [number, string])[]> =>
 };
 const anchored = (...sizes: readonly number[]) => sizes.map((size) => [size, toHex(rootOf(size))]);
 
-function startedWith(everySeconds: number, served: () => string, to = contract, feeMaxWei?: bigint) {
+/** The same chain behind an endpoint that answers a method once, then with an error. */
+async function chainWithoutSecond(method: string): Promise<{ url: string; stop: () => void }> {
+  let asked = 0;
+  const server = createServer((request, response) => {
+    const refuse = () => response.writeHead(503).end();
+    void text(request)
+      .then(async (body) => {
+        if (body.includes(method) && ++asked > 1) return refuse();
+        const headers = { 'content-type': 'application/json' };
+        const answer = await fetch(anvil.url, { method: 'POST', headers, body });
+        return response.writeHead(answer.status, headers).end(await answer.text());
+      })
+      .catch(refuse);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop };
+}
+
+interface Chain {
+  readonly to?: string;
+  readonly url?: string;
+  readonly feeMaxWei?: bigint;
+}
+
+function startedWith(everySeconds: number, served: () => string, { to = contract, url, feeMaxWei }: Chain = {}) {
   const failures: string[] = [];
   const reasons: string[] = [];
   const onFailure = (code: string, why: string): void => {
@@ -50,7 +81,7 @@ function startedWith(everySeconds: number, served: () => string, to = contract, 
   };
   const account = { secret: fromHex(wallet.privateKey), feeMaxWei };
   const anchors = new Anchors(
-    { rpcUrl: anvil.url, chainId: anvil.chainId, contract: to, everySeconds, ...account },
+    { rpcUrl: url ?? anvil.url, chainId: anvil.chainId, contract: to, everySeconds, ...account },
     { log: { checkpoint: () => Promise.resolve(served()) }, policy, lease, onFailure },
   );
   anchors.start();
@@ -91,7 +122,7 @@ describe('a log that anchors', () => {
   it('ends at once though its transaction is never mined', async () => {
     const own = await deployLogAnchors(wallet.connect(provider));
     await provider.send('evm_setAutomine', [false]);
-    const { anchors, failures } = startedWith(1, () => seen(3), own);
+    const { anchors, failures } = startedWith(1, () => seen(3), { to: own });
     const pending = async () => Number(await provider.send('eth_getBlockTransactionCountByNumber', ['pending']));
     await expect.poll(pending, { timeout: 10_000 }).toBe(1);
     const began = performance.now();
@@ -103,6 +134,20 @@ describe('a log that anchors', () => {
     expect(await onChain(own)).toEqual(anchored(3));
   }, 60_000);
 
+  it('tells of a chain that says nothing of its transaction, and goes on', async () => {
+    const own = await deployLogAnchors(wallet.connect(provider));
+    const { url, stop } = await chainWithoutSecond('eth_getTransactionReceipt');
+    await provider.send('evm_setAutomine', [false]);
+    const { anchors, failures } = startedWith(3600, () => seen(3), { to: own, url });
+    await expect.poll(() => failures.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await anchors.stop();
+    stop();
+    await provider.send('evm_setAutomine', [true]);
+    await provider.send('evm_mine', []);
+    expect([...new Set(failures)]).toEqual(['CHAIN_UNREACHABLE']);
+    expect(await onChain(own)).toEqual(anchored(3));
+  }, 60_000);
+
   it('waits for a cheaper block than its cap allows, says so, and pays no more than that', async () => {
     const own = await deployLogAnchors(wallet.connect(provider));
     const baseFee = async (wei: number): Promise<void> => {
@@ -111,7 +156,7 @@ describe('a log that anchors', () => {
     };
     await baseFee(1e12);
     const most = 10n ** 15n;
-    const { anchors, failures, reasons } = startedWith(1, () => seen(3), own, most);
+    const { anchors, failures, reasons } = startedWith(1, () => seen(3), { to: own, feeMaxWei: most });
     await expect.poll(() => failures, { timeout: 10_000 }).toContain('CHAIN_FEES');
     expect(reasons[0]).toMatch(/expected an anchor for 1000000000000000 wei or less, got \d+ wei as blocks are now/);
     expect(reasons[0]).toMatch(/looks again in 0\.\d+ s$/);
@@ -128,7 +173,7 @@ describe('a log that anchors', () => {
     const own = await deployLogAnchors(wallet.connect(provider));
     await provider.send('evm_setAutomine', [false]);
     await wallet.connect(provider).sendTransaction({ to: wallet.address });
-    const { anchors, failures } = startedWith(1, () => seen(3), own);
+    const { anchors, failures } = startedWith(1, () => seen(3), { to: own });
     await expect.poll(() => failures.length, { timeout: 10_000 }).toBeGreaterThan(1);
     expect([...new Set(failures)]).toEqual(['CHAIN_NONCE']);
     await provider.send('evm_setAutomine', [true]);

@@ -4,7 +4,7 @@
  */
 import { getCreate2Address, keccak256, Transaction, type Provider, type Signer } from 'ethers';
 import { ConfigurationError } from '#attestation/base';
-import { submit } from './transaction.js';
+import { submit, untilMined } from './transaction.js';
 
 /** Has no owner and takes salt ‖ creation code. */
 export const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
@@ -34,7 +34,7 @@ export async function ensureFactory(signer: Signer, chainId: number): Promise<vo
   const lacking = gasLimit * gasPrice! - (await provider.getBalance(from!));
   if (lacking > 0n) await submit(signer, chainId, { to: from, value: lacking }, waiting);
   try {
-    await (await provider.broadcastTransaction(factoryTransaction)).wait();
+    await untilMined(provider, await provider.broadcastTransaction(factoryTransaction), waiting.repriceAfterMs);
   } catch (error) {
     throw refused(error instanceof Error ? error.message.slice(0, 200) : String(error));
   }

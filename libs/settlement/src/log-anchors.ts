@@ -4,6 +4,7 @@ import { Contract, ContractFactory, Interface, type Provider, type Signer, type 
 import { CollateralError, fromHex, to0x } from '#attestation/base';
 import logAnchors from '../../../contracts/abi/LogAnchors.json' with { type: 'json' };
 import { chainFailure } from './failure.js';
+import { untilMined } from './transaction.js';
 
 const abi = new Interface(logAnchors.abi);
 /** Blocks a question: providers refuse longer ranges. */
@@ -24,7 +25,7 @@ export interface LogAnchor {
 export async function deployLogAnchors(signer: Signer): Promise<string> {
   return asked('the deployment of LogAnchors', async () => {
     const contract = await new ContractFactory(abi, logAnchors.bytecode, signer).deploy();
-    await contract.waitForDeployment();
+    await untilMined(signer.provider!, contract.deploymentTransaction()!, patienceMs);
     return contract.getAddress();
   });
 }
@@ -58,7 +59,7 @@ export function anchorCheckpoint(
     const request = { to: contract, data, ...(nonce !== undefined && { nonce }) };
     const fees = feeMaxWei === undefined ? {} : await feesWithin(signer, request, feeMaxWei);
     const sent = await signer.sendTransaction({ ...request, ...fees });
-    await sent.wait(1, patienceMs);
+    await untilMined(sent.provider, sent, patienceMs);
     return sent.hash;
   });
 }

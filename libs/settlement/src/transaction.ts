@@ -11,6 +11,7 @@ import {
   type Signer,
   type TransactionReceipt,
   type TransactionRequest,
+  type TransactionResponse,
 } from 'ethers';
 import { CollateralError, Rejection } from '#attestation/base';
 import { isTransient } from './failure.js';
@@ -41,6 +42,14 @@ interface Sent {
   readonly from: string;
   readonly nonce: number;
   readonly versions: { readonly hash: string; readonly signed: string; readonly transaction: Transaction }[];
+}
+
+/** What is needed of it once it is on its way. */
+interface Mined extends Pick<Sent, 'from' | 'nonce'> {
+  readonly versions: readonly {
+    readonly hash: string;
+    readonly transaction: Pick<Transaction, 'to' | 'data' | 'value'>;
+  }[];
 }
 
 /**
@@ -157,7 +166,24 @@ async function untilConfirmed(signer: Signer, sent: Sent, options: SubmitOptions
   }
 }
 
-async function receiptOf(provider: Provider, { from, nonce, versions }: Sent): Promise<TransactionReceipt | null> {
+/**
+ * Until a block has a transaction that was sent as it is, for no higher fee. Every question is awaited: the library's own
+ * waiting asks at each block and drops what fails, which ends a process whose chain goes away.
+ *
+ * @throws CollateralError CHAIN_STUCK, CHAIN_REPLACED; errors of ethers, that of a transaction which failed among them
+ */
+export async function untilMined(provider: Provider, sent: TransactionResponse, patienceMs: number): Promise<void> {
+  const began = performance.now();
+  const versions = [{ hash: sent.hash, transaction: sent }];
+  for (;;) {
+    const receipt = await receiptOf(provider, { ...sent, versions });
+    if (receipt !== null) return void (await succeeded(receipt, { ...sent, versions }, provider));
+    if (performance.now() - began > patienceMs) throw stuck(sent, `none within ${patienceMs / 1000} s`);
+    await sleep(pollingOf(provider));
+  }
+}
+
+async function receiptOf(provider: Provider, { from, nonce, versions }: Mined): Promise<TransactionReceipt | null> {
   const find = async (): Promise<TransactionReceipt | null> => {
     for (const { hash } of versions) {
       const receipt = await provider.getTransactionReceipt(hash);
@@ -242,7 +268,7 @@ function isTaken(error: unknown): boolean {
 }
 
 /** A transaction that a block took may have failed: asked again as a call, the contract says why. */
-async function succeeded(receipt: TransactionReceipt, sent: Sent, provider: Provider): Promise<TransactionReceipt> {
+async function succeeded(receipt: TransactionReceipt, sent: Mined, provider: Provider): Promise<TransactionReceipt> {
   if (receipt.status !== 0) return receipt;
   const { to, data, value } = sent.versions[0]!.transaction;
   await provider.call({ to, data, value, from: sent.from, blockTag: receipt.blockNumber });
