@@ -128,6 +128,13 @@ describe('a statement that has to be about one’s own files', () => {
     expect(json).toMatchObject({ ok: false, code: 'ACCURACY_COMMITMENT' });
     expect(status).toBe(1);
   });
+
+  it('is not judged where one’s own cannot be read', () => {
+    const args = ownRecords.map((arg) => (arg === at('images') ? at('no-images') : arg));
+    const { status, json } = veritrain(...verifyArgs('proof', 'proof.json', ...args));
+    expect(json).toMatchObject({ error: { code: 'FILE_UNREADABLE' } });
+    expect(status).toBe(1);
+  });
 });
 
 it('leaves no file behind where it is refused', () => {

@@ -295,7 +295,8 @@ function judge(bundle: Uint8Array, json: unknown, options: VerifyOptions): Outco
     const policy = { takesDevelopmentKeys: developmentKeys, verificationKey };
     return { verified: verifyGroth16Bundle(bundle, parseGroth16Statement(json), policy) };
   } catch (error) {
-    if (error instanceof CodedError) return { rejection: error };
+    // An own file that cannot be read says nothing of the proof.
+    if (error instanceof CodedError && !(error instanceof ConfigurationError)) return { rejection: error };
     throw error;
   }
 }
