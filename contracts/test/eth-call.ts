@@ -9,14 +9,23 @@ interface CallTarget {
 }
 
 /** The contract's code, or 'accepted'. @param gas  0x-hexadecimal; absent: what the chain gives a call */
-export async function ethCall(
-  { url, codeOf }: CallTarget,
-  { interface: of, target }: Contract,
+export function ethCall(
+  target: CallTarget,
+  contract: Contract,
   name: string,
   args: readonly unknown[],
   gas?: string,
 ): Promise<string> {
-  const data = of.encodeFunctionData(name, args);
+  return ethCallOf(target, contract.target, contract.interface.encodeFunctionData(name, args), gas);
+}
+
+/** The same of calldata, 0x-hexadecimal. */
+export async function ethCallOf(
+  { url, codeOf }: CallTarget,
+  target: Contract['target'],
+  data: string,
+  gas?: string,
+): Promise<string> {
   const params = [{ to: target, data, ...(gas !== undefined && { gas }) }, 'latest'];
   const reply = await fetch(url, {
     method: 'POST',

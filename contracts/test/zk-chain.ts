@@ -7,8 +7,8 @@ import type { Plan, StepProofStatement } from '#libs/zk/verifier';
 import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
 import { ProofBytes } from '../../libs/zk/src/verifier/source.js';
 import { runVerifier } from '../../libs/zk/src/verifier/verify.js';
-import { ethCall } from './eth-call.js';
-import { encodeSeal, type SealFields } from './zk-seal.js';
+import { ethCallOf } from './eth-call.js';
+import { encodeSeal, withLastBytes, type SealFields } from './zk-seal.js';
 
 export const hardfork = 'osaka';
 export const transactionGasMax = 16_777_216;
@@ -81,8 +81,10 @@ export async function openStepVerifier(): Promise<StepVerifierOnChain> {
   const verifier = await create('ZkStepVerifier', asked);
   const weak = await create('WeakStepVerifier', asked, testArtefact);
   const gas = `0x${transactionGasMax.toString(16)}`;
-  const ask = (contract: Contract, seal: string, digest: Uint8Array): Promise<string> =>
-    ethCall({ url: anvil.url, codeOf }, contract, 'verify', [seal, digest], gas);
+  const ask = ({ interface: of, target }: Contract, seal: string, digest: Uint8Array): Promise<string> => {
+    const calldata = withLastBytes(of.encodeFunctionData('verify', ['0x', digest]), seal.slice(2));
+    return ethCallOf({ url: anvil.url, codeOf }, target, calldata, gas);
+  };
   return {
     ...{ chain, signer, verifier, relations },
     judge: (fields, digest, seal = encodeSeal(fields)) => ask(weak, seal, digest),

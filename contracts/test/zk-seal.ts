@@ -44,7 +44,18 @@ export interface SealedSegment {
 }
 
 export function encodeSeal(fields: SealFields, ofVerifier = selector): string {
-  return ofVerifier + coder.encode([sealType], [fields]).slice(2);
+  const withoutProof = coder.encode([sealType], [{ ...fields, proof: '0x' }]);
+  return ofVerifier + withLastBytes(withoutProof, Buffer.from(fields.proof).toString('hex')).slice(2);
+}
+
+/**
+ * An ABI encoding whose last member is of no bytes, with these: the library's encoder takes 60 ms for each 100 kB.
+ *
+ * @param bytes  hexadecimal
+ */
+export function withLastBytes(encoded: string, bytes: string): string {
+  const length = (bytes.length / 2).toString(16).padStart(64, '0');
+  return encoded.slice(0, -64) + length + bytes.padEnd(64 * Math.ceil(bytes.length / 64), '0');
 }
 
 /** Proves one segment whose outer statement is the Segment of a job on chain. */
