@@ -39,7 +39,7 @@ const computeTimes = 2;
 const { tee, full, sample, optimistic, reveal, early } = JobMode;
 
 /** Profiles of `fxt-zk/1` whose proofs a contract verifies in two transactions. */
-export const splitProfiles: readonly string[] = ['chain256', 'unit1024'];
+export const splitProfiles: readonly string[] = ['chain256', 'unit1024', 'unit2048'];
 
 /**
  * Verifier of a job's step proofs: first four bytes of keccak256("veritrain/zk/fxt-zk/1") and the like, with "/split" behind it

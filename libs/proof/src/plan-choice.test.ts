@@ -56,11 +56,12 @@ it('takes a unit of several segments where a data set is committed for a job tha
   expect(of(128)).toBe('steps128');
   expect(of(9370, 65_537)).toBe('steps128');
   expect(of(9370, 60_000, 1536)).toBe('steps128');
+  expect(of(9370, 70_000, 4096)).toBe('unit2048');
   const { why } = explainPlan(mnist(64, { steps: 9370 }), 'auto', 'separate', true, {
     records: 60_000,
     memoryBytes: 2 ** 32,
   });
-  expect(why).toBe('10 proofs of 1024 steps cost less gas than one for each 64, and take no longer');
+  expect(why).toBe('5 proofs of 2048 steps cost less gas than one for each 64, and take no longer');
 });
 
 it('refuses what no profile proves with 100 bits', () => {

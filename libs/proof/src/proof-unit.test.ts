@@ -16,17 +16,20 @@ const unit = (steps: number, limits: Partial<UnitLimits> = {}, parameters: Parti
     ...{ memoryBytes: 4096 * MiB, records: 60_000, variant: 'separate' },
     ...limits,
   });
-  expect(found.manifest.superblock).toBe(found.profile === 'unit1024' ? 64 : found.steps);
+  if (!found.profile.startsWith('unit')) expect(found.manifest.superblock).toBe(found.steps);
   return [found.steps, found.profile, found.proofs];
 };
 
 describe('the largest unit', () => {
   it.each<[string, number, Partial<UnitLimits>, ReturnType<typeof unit>]>([
     ['of a job of sixty-four steps', 64, {}, [64, 'steps128', 1]],
-    ['of a job of ten epochs', 9370, {}, [1024, 'unit1024', 10]],
+    ['of a job of ten epochs', 9370, {}, [2048, 'unit2048', 5]],
+    ['where a prover has default settings', 9370, { memoryBytes: 2560 * MiB }, [1024, 'unit1024', 10]],
+    ['of a job that one shorter unit holds', 1000, {}, [1024, 'unit1024', 1]],
     ['where a prover has 2 GiB', 9370, { memoryBytes: 2048 * MiB }, [1024, 'unit1024', 10]],
     ['where it has 1.5 GiB', 9370, { memoryBytes: 1536 * MiB }, [256, 'chain256', 37]],
-    ['where no one commitment holds the set', 9370, { records: 70_000 }, [256, 'chain256', 37]],
+    ['where no one commitment of a shorter unit holds the set', 9370, { records: 70_000 }, [2048, 'unit2048', 5]],
+    ['where none holds it', 9370, { records: 140_000 }, [256, 'chain256', 37]],
     ['where a prover has 400 MiB', 9370, { memoryBytes: 400 * MiB }, [128, 'chain256', 74]],
     [
       'and the witness needs no tree of its own',
@@ -43,6 +46,12 @@ describe('the largest unit', () => {
     ['of one step', 1, {}, [1, 'chain1', 1]],
   ])('%s', (_name, steps, limits, expected) => {
     expect(unit(steps, limits)).toEqual(expected);
+  });
+
+  it('has segments of the length that costs the least gas', () => {
+    const limits = { memoryBytes: 4096 * MiB, records: 60_000, variant: 'separate' } as const;
+    const lengths = [9370, 1024, 1000].map((steps) => largestUnit(mnist(steps), limits).manifest.superblock);
+    expect(lengths).toEqual([64, 256, 8]);
   });
 
   it('is refused where not even one step fits', () => {

@@ -97,9 +97,13 @@ export function largestUnit(manifest: Manifest, limits: UnitLimits): LargestUnit
   });
 }
 
+/** A unit is at most so much longer than its job: the null steps behind its end cost as much as others. */
+const timesTheJob = 4;
+
 /** Of several segments each, whose length costs the least gas: a segment that the job ends in costs tables of all its steps. */
 function unitsOf(manifest: Manifest, lengths: readonly number[], limits: UnitLimits): LargestUnit[] {
-  return unitProfiles.flatMap((profile) => {
+  const fitting = unitProfiles.filter((name) => provenSteps(manifest, name) <= timesTheJob * manifest.steps);
+  return fitting.flatMap((profile) => {
     const units = lengths.toReversed().flatMap((superblock) => {
       const own = { ...manifest, superblock };
       if (unitPlan(own, profile, limits.variant, limits) === undefined) return [];

@@ -5,7 +5,7 @@ import { derivePlan, profileNamed, type Plan, type Variant } from '#libs/zk/veri
 import { proofCost } from './proof-cost.js';
 
 /** Profiles whose proofs cover several segments, the shortest first. */
-export const unitProfiles = ['unit64', 'unit1024'] as const;
+export const unitProfiles = ['unit64', 'unit1024', 'unit2048'] as const;
 
 /** What a unit needs beside a manifest. */
 export interface UnitNeeds {
@@ -29,16 +29,15 @@ export function unitPlan(manifest: Manifest, name: string, variant: Variant, nee
   }
 }
 
-/** The first unit whose proofs of a whole job cost less gas than those of its segments, and take no more of a core. */
+/** The unit whose proofs of a whole job cost the least gas, less than those of its segments, and no more of a core. */
 export function cheaperUnit(manifest: Manifest, ofSegment: Plan, needs: UnitNeeds): Plan | undefined {
   const segments = jobCost(manifest, ofSegment);
   return unitProfiles
     .map((name) => unitPlan(manifest, name, ofSegment.variant, needs))
-    .find((plan) => {
-      if (plan === undefined) return false;
-      const { gas, cpuSeconds } = jobCost(manifest, plan);
-      return gas < segments.gas && cpuSeconds <= segments.cpuSeconds;
-    });
+    .filter((plan) => plan !== undefined)
+    .map((plan) => ({ plan, ...jobCost(manifest, plan) }))
+    .filter(({ gas, cpuSeconds }) => gas < segments.gas && cpuSeconds <= segments.cpuSeconds)
+    .toSorted((a, b) => a.gas - b.gas)[0]?.plan;
 }
 
 function jobCost({ steps }: Manifest, plan: Plan): { readonly gas: number; readonly cpuSeconds: number } {

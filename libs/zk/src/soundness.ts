@@ -4,6 +4,7 @@
  */
 import { randomPerRow, type Profile } from './commit/params.js';
 import { levelsOf, type Level } from './relation/levels.js';
+import { tableVars } from './relation/lookups.js';
 
 /** What the terms need to know about a shape; part of the plan. */
 export interface ShapeCounts {
@@ -80,7 +81,7 @@ export function soundness(profile: Profile, counts: ShapeCounts): Soundness {
       count: 1,
     })),
     { step: 'linear facts at the leaf point', bits: fraction(lookupVars), count: 1 },
-    { step: 'lookup challenges', bits: fraction(4 * 2 ** lookupVars), count: 1 },
+    { step: 'lookup challenges', bits: fraction(4 * 2 ** lookupVars - 3 * 2 ** tableVars), count: 1 },
     { step: 'masked sumcheck round', bits: fraction(2), count: maskedRounds },
     {
       step: 'batching of terms and constraints',

@@ -45,11 +45,14 @@ const units: readonly Unit[] = [
 ];
 
 /** The longest segment is one of 256 steps, verified in two transactions; a longer proof covers several shorter ones. */
-const longest: Unit = { steps: 1024, profile: 'unit1024', superblock: 256 };
+const longer: readonly Unit[] = [
+  { steps: 1024, profile: 'unit1024', superblock: 256 },
+  { steps: 2048, profile: 'unit2048', superblock: 256 },
+];
 
 function unitFor(steps: number): Unit {
   const T = 2 ** Math.ceil(Math.log2(steps));
-  if (T > 256) return longest;
+  if (T > 256) return longer.find((unit) => T <= unit.steps) ?? longer.at(-1)!;
   return { steps: T, profile: units.find((unit) => T <= unit.steps)!.profile };
 }
 

@@ -12,16 +12,17 @@ library ZkFloor {
     /// Per profile, a byte each: m, logBlowup, randomRows, k1, logBlowup1; least queries 0 and 1, grinding before them, before
     /// row rounds and before those of level 1; most variables of the hypercube, rows of a tree, variables of the lookups.
     bytes private constant ROWS =
-        hex"0d05010406241e12120e0a146b19" hex"0e05010506251e12120e0a165619" hex"0e020205055e2412120e0a154e19"
-        hex"0c030304044c320a08080713ff19" hex"0f02020506651f12120f0a1b8f19";
+        hex"0d05010406241e12120e0a146b1a" hex"0e05010506251e12120e0a16561a" hex"0e020205055e2412120e0a154e1a"
+        hex"0c030304044c320a08080713ff1a" hex"0f02020506651f12120f0a1b8f1a";
     /// Of profiles with levels behind the first: the same, then points outside the domain, and per level variables folded,
     /// blowup, least queries, grinding before them and before row rounds.
     bytes private constant DEEPER_ROWS =
-        hex"100501040822171616140e18ff1902040a12160e" hex"11050104082217161616101aff1902050b101610"
-        hex"10050104082318161618111cff1902040a131611";
+        hex"100501040822171616140e18ff1a02040a12160e" hex"11050104082217161616101aff1a02050b101610"
+        hex"10050104082318161618111cff1a02040a131611";
     /// Of the profiles that are verified in two parts: points and words of both levels behind the first.
-    bytes private constant SPLIT_ROWS = hex"12040104072a191616161019ff1902040a12161002030b101610"
-        hex"14040104062b1c161616121dff1902040b10161202040d0e1612";
+    bytes private constant SPLIT_ROWS = hex"12040104072a191616161019ff1a02040a12161002030b101610"
+        hex"14040104062b1c161616121dff1a02040b10161202040d0e1612"
+        hex"15040105072a18161616131cff1a02040b10161302040d0e1613";
     uint256 private constant COLUMNS = 14;
     uint256 private constant TREES = 4;
 

@@ -96,6 +96,52 @@ const levelled = {
   digestBytes: 26,
 } as const;
 
+const chain16 = {
+  ...common,
+  name: 'chain16',
+  m: 14,
+  logBlowup: 5,
+  randomRows: 1,
+  k1: 5,
+  logBlowup1: 6,
+  multiplicity: 3,
+  multiplicity1: 3,
+  queries0: 37,
+  queries1: 30,
+} satisfies Profile;
+
+/** Sixty-four steps in one transaction: rows of 2^16 cells would leave a level-1 vector of 64 KB in the clear. */
+const chain64 = {
+  ...levelled,
+  name: 'chain64',
+  m: 16,
+  queries0: 34,
+  queries1: 23,
+  grindFold: 20,
+  grindFold1: 14,
+  deeper: [{ k: 4, logBlowup: 10, multiplicity: 1, queries: 18, grind: 22, grindFold: 14 }],
+} satisfies Profile;
+
+/** A thousand and twenty-four steps as segments of as many as the net has no wrap in, with the whole data set. */
+const unit1024 = {
+  ...levelled,
+  name: 'unit1024',
+  m: 20,
+  logBlowup: 4,
+  logBlowup1: 6,
+  multiplicity: 5,
+  multiplicity1: 4,
+  queries0: 43,
+  queries1: 28,
+  grindFold: 22,
+  grindFold1: 18,
+  deeper: [
+    { k: 4, logBlowup: 11, multiplicity: 1, queries: 16, grind: 22, grindFold: 18 },
+    { k: 4, logBlowup: 13, multiplicity: 1, queries: 14, grind: 22, grindFold: 18 },
+  ],
+  unitSteps: 1024,
+} satisfies Profile;
+
 const table: readonly Profile[] = [
   {
     ...common,
@@ -110,45 +156,10 @@ const table: readonly Profile[] = [
     queries0: 36,
     queries1: 30,
   },
-  {
-    ...common,
-    name: 'chain16',
-    m: 14,
-    logBlowup: 5,
-    randomRows: 1,
-    k1: 5,
-    logBlowup1: 6,
-    multiplicity: 3,
-    multiplicity1: 3,
-    queries0: 37,
-    queries1: 30,
-  },
-  {
-    // chain16 in one transaction: sixteen steps stay below the 128 KB that mempools carry.
-    ...common,
-    name: 'chain26',
-    m: 14,
-    logBlowup: 5,
-    randomRows: 1,
-    k1: 5,
-    logBlowup1: 6,
-    multiplicity: 3,
-    multiplicity1: 3,
-    queries0: 37,
-    queries1: 30,
-    digestBytes: 26,
-  },
-  {
-    // Sixty-four steps in one transaction: rows of 2^16 cells would leave a level-1 vector of 64 KB in the clear.
-    ...levelled,
-    name: 'chain64',
-    m: 16,
-    queries0: 34,
-    queries1: 23,
-    grindFold: 20,
-    grindFold1: 14,
-    deeper: [{ k: 4, logBlowup: 10, multiplicity: 1, queries: 18, grind: 22, grindFold: 14 }],
-  },
+  chain16,
+  // In one transaction: sixteen steps stay below the 128 KB that mempools carry.
+  { ...chain16, name: 'chain26', digestBytes: 26 },
+  chain64,
   {
     // A hundred and twenty-eight steps in one transaction. (`chain128` is named for its bits.)
     ...levelled,
@@ -178,42 +189,28 @@ const table: readonly Profile[] = [
       { k: 3, logBlowup: 11, multiplicity: 2, queries: 16, grind: 22, grindFold: 16 },
     ],
   },
+  // Sixty-four steps in shorter segments, with the whole of a data set of as many batches.
+  { ...chain64, name: 'unit64', unitSteps: 64 },
+  unit1024,
   {
-    // As chain64, of sixty-four steps in shorter segments, with the whole of a data set of as many batches.
-    ...levelled,
-    name: 'unit64',
-    m: 16,
-    queries0: 34,
-    queries1: 23,
-    grindFold: 20,
-    grindFold1: 14,
-    deeper: [{ k: 4, logBlowup: 10, multiplicity: 1, queries: 18, grind: 22, grindFold: 14 }],
-    unitSteps: 64,
+    // For a prover of 3.5 GiB: with it a WebAssembly memory is as full as it gets.
+    ...unit1024,
+    name: 'unit2048',
+    m: 21,
+    k1: 5,
+    logBlowup1: 7,
+    multiplicity: 6,
+    multiplicity1: 3,
+    queries0: 42,
+    queries1: 24,
+    grindFold1: 19,
+    deeper: unit1024.deeper.map((level) => ({ ...level, grindFold: 19 })),
+    unitSteps: 2048,
   },
   {
-    // A thousand and twenty-four steps as segments of as many as the net has no wrap in, with the whole data set.
-    ...levelled,
-    name: 'unit1024',
-    m: 20,
-    logBlowup: 4,
-    logBlowup1: 6,
-    multiplicity: 5,
-    multiplicity1: 4,
-    queries0: 43,
-    queries1: 28,
-    grindFold: 22,
-    grindFold1: 18,
-    deeper: [
-      { k: 4, logBlowup: 11, multiplicity: 1, queries: 16, grind: 22, grindFold: 18 },
-      { k: 4, logBlowup: 13, multiplicity: 1, queries: 14, grind: 22, grindFold: 18 },
-    ],
-    unitSteps: 1024,
-  },
-  {
-    // As chain64, with a hundred bits in the sum over a proof of sixty-four steps.
-    ...levelled,
+    // With a hundred bits in the sum over a proof of sixty-four steps.
+    ...chain64,
     name: 'sum100',
-    m: 16,
     queries0: 35,
     queries1: 24,
     grindFold: 24,

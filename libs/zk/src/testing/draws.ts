@@ -88,8 +88,8 @@ function errorsOf({ profile: p, lookups, messages, trees, rowVars, shape }: Plan
   const last = given.at(-1)!;
   return {
     oodS: [dataTrees.reduce((sum, tree) => sum + outside(trees[tree].rows.length), 0n), 0n],
-    // Both of the lookups, and the facts that are linear in the leaf point.
-    alpha: inField(whole(4 * 2 ** lookups.vars)) + inField(whole(lookups.vars)),
+    // Both of the lookups, of degree 4 but in the 2^16 leaves of the range table, and the facts linear in the leaf point.
+    alpha: inField(whole(4 * (2 ** lookups.vars - 65_536) + 65_536)) + inField(whole(lookups.vars)),
     beta: 0n,
     gkrLambda: inField(whole(2)),
     gkrMu: inField(whole(1)),
