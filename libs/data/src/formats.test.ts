@@ -96,6 +96,17 @@ describe('NumPy', () => {
     ]);
   });
 
+  it('reads the arrays of an archive that are named, under other names', async () => {
+    const path = saved('stored', 'named.npz');
+    const source = await openSource(path, { arrays: { label: 'y', pixels: 'x' } });
+    expect(source.columns.map(({ name }) => name)).toEqual(['label', 'pixels']);
+    expect((await rowsOf(path, { arrays: { label: 'y' } })).flat()).toEqual([1, 0]);
+    expect(source.fingerprint).not.toBe((await openSource(path)).fingerprint);
+    expect(await failure(() => rowsOf(path, { arrays: { z: 'z' } }))).toMatchObject({
+      ...{ code: 'DATA_COLUMN_MISSING', expected: 'one of the arrays x, y of named.npz', got: 'z' },
+    });
+  });
+
   it('makes records of pixels and classes', async () => {
     const data = await imported(saved('stored', 's2.npz'));
     expect(data.header.features).toEqual({ dtype: 'uint8', shape: [3, 4], frac: 8 });

@@ -7,13 +7,15 @@ import { openCsv, type CsvOptions } from './sources/csv.js';
 import { openIdx } from './sources/idx.js';
 import { openImages, type ImageOptions } from './sources/images.js';
 import { openJsonl } from './sources/jsonl.js';
-import { openNpy, openNpz } from './sources/npy.js';
+import { openNpy, openNpz, type ArrayNames } from './sources/npy.js';
 import { openParquet } from './sources/parquet.js';
 import { openText, type TextOptions } from './sources/text.js';
 
 interface SourceOptions extends CsvOptions, ImageOptions, TextOptions {
   /** Folder of pictures: a table; NPY and IDX: the file of labels. */
   readonly labels?: string;
+  /** NPZ: what is read of it; absent: all arrays, under their own names. */
+  readonly arrays?: ArrayNames;
 }
 
 /** @throws ConfigurationError DATA_FILE, DATA_KIND, DATA_CHOICE; DataError DATA_* of the format */
@@ -32,7 +34,7 @@ export async function openSource(path: string, options: SourceOptions = {}): Pro
     case 'npy':
       return openNpy(path, options.labels);
     case 'npz':
-      return openNpz(path);
+      return openNpz(path, options.arrays);
     case 'idx':
       return openIdx(path, options.labels);
     case 'jsonl':

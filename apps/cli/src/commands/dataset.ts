@@ -14,7 +14,7 @@ import {
 } from '#attestation/records';
 import { readBytes, sealData, sealFiles, shardPath, type SealDataRequest, type SealRequest } from '#libs/client';
 import { addRegisteredCommands } from '../dataset/registered.js';
-import { kindsOf, taskKinds } from '../model/data.js';
+import { arraysOf, kindsOf, taskKinds } from '../model/data.js';
 import { dataBeside, tokenizerName } from '../model/folder.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { showProgress } from '../progress.js';
@@ -27,6 +27,8 @@ interface DataOptions extends Pick<SealDataRequest, 'validation'> {
   readonly dropUnlabelled?: boolean;
   readonly tokenizer?: string;
   readonly textField?: string;
+  readonly arrays?: readonly string[];
+  readonly validationArrays?: readonly string[];
   /** false: a table has no line of names. */
   readonly names?: boolean;
 }
@@ -87,6 +89,12 @@ function addDataOptions(sealing: Command): Command {
     .option('--drop <columns>', 'columns that are not read, with commas', names)
     .option('--no-names', 'CSV: the first line is a row; columns are c1, c2, …')
     .option('--drop-unlabelled', 'leave out rows without a label, which are refused otherwise')
+    .option(
+      '--arrays <names>',
+      'npz: the arrays that are read, with commas, under other names where given: x=x_train',
+      names,
+    )
+    .option('--validation-arrays <names>', 'npz: those of the validation file, likewise', names)
     .option('--tokenizer <file>', 'tokenizer.json of a text; else its characters')
     .option('--text-field <name>', 'member of JSON lines that holds the text');
 }
@@ -106,7 +114,8 @@ async function seal(options: SealOptions): Promise<void> {
   }
   const source = { ...(labels && { labels }), ...sourceOf(options) };
   const asked = { choices: choicesOf(options), source, validation: validation ?? planned(manifest).validation };
-  const { dataset, report } = await sealData({ manifest, data, ...asked, out, key }, watch);
+  const apart = arraysIn(options.validationArrays);
+  const { dataset, report } = await sealData({ manifest, data, ...asked, validationSource: apart, out, key }, watch);
   print(dataset, options, report);
 }
 
@@ -155,7 +164,7 @@ function choicesOf({ manifest, label, task, drop, dropUnlabelled }: SealOptions)
 }
 
 function sourceOf({ manifest, data, ...asked }: SealOptions): SealDataRequest['source'] {
-  const { size, textField, task, names: areNamed } = planned(manifest);
+  const { size, textField, task, arrays, names: areNamed } = planned(manifest);
   const beside = join(dirname(manifest), tokenizerName);
   const tokenizer = asked.tokenizer ?? (existsSync(beside) ? beside : undefined);
   const isText = task === 'language' && /\.(jsonl|ndjson)$/i.test(data ?? '');
@@ -165,7 +174,12 @@ function sourceOf({ manifest, data, ...asked }: SealOptions): SealDataRequest['s
     ...(field && { textField: field }),
     ...(size && { size: [Number(size), Number(size)] }),
     ...((asked.names === false || areNamed === false) && { hasNames: false }),
+    ...arraysIn(asked.arrays ?? arrays),
   };
+}
+
+function arraysIn(arrays: readonly string[] | undefined): { arrays?: Readonly<Record<string, string>> } {
+  return arrays === undefined ? {} : { arrays: arraysOf(arrays) };
 }
 
 function noSource(): ConfigurationError {

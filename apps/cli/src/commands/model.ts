@@ -77,6 +77,7 @@ function addExport(model: Command): void {
     .requiredOption('--out <folder>', 'where the files go')
     .option('--data <file>', 'a file as the model was trained on: all of it is compared')
     .option('--labels <file>', 'pictures and arrays: the file of their labels')
+    .option('--arrays <array...>', 'npz: the arrays that are read, under names that the model knows: x=x_test')
     .option('--merge-lora', 'make adapters part of the layers that they are on')
     .option('--integers', 'tables: the ONNX model takes the integers of the data set, not your own numbers')
     .option('--json', 'print one JSON document')

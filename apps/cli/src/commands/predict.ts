@@ -85,5 +85,6 @@ function modelCommand(program: Command, name: string, description: string): Comm
     .description(description)
     .requiredOption('--model <folder>', 'a trained model: manifest.json, header.json, weights.bin')
     .option('--labels <file>', 'pictures and arrays: the file of their labels')
+    .option('--arrays <array...>', 'npz: the arrays that are read, under names that the model knows: x=x_test')
     .option('--no-names', 'CSV: the first line is a row; columns are in the order of training');
 }

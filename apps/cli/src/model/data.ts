@@ -18,6 +18,8 @@ export interface DataOptions {
   readonly tokens?: string;
   readonly tokenizer?: string;
   readonly textField?: string;
+  /** Of an NPZ file: ARRAY, or COLUMN=ARRAY. */
+  readonly arrays?: readonly string[];
 }
 
 export const taskKinds = { classify: 'class', regress: 'real', multilabel: 'vector', language: 'tokens' } as const;
@@ -32,6 +34,7 @@ export function addDataOptions(command: Command): Command {
     .option('--no-names', 'CSV: the first line is a row; columns are c1, c2, …')
     .option('--validation <share>', 'rows kept apart to measure on: 10%, or a number of rows')
     .option('--labels <file>', 'pictures and arrays: the file of their labels')
+    .option('--arrays <array...>', 'npz: the arrays that are read, under other names where given: x=x_train')
     .option('--size <pixels>', 'pictures: side to which all are resized')
     .option('--tokens <n>', 'text: tokens of a record')
     .option('--tokenizer <file>', 'text: a tokenizer.json; characters without it')
@@ -49,7 +52,19 @@ export async function openData(path: string, options: DataOptions): Promise<Sour
     ...(options.tokenizer !== undefined && { tokenizer: options.tokenizer }),
     ...(textField !== undefined && { textField }),
     ...(options.names === false && { hasNames: false }),
+    ...(options.arrays !== undefined && { arrays: arraysOf(options.arrays) }),
   });
+}
+
+/** By name of the column. @throws ConfigurationError USAGE for a name that is given twice */
+export function arraysOf(given: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = given.map((one) => {
+    const at = one.indexOf('=');
+    return [at < 0 ? one : one.slice(0, at), one.slice(at + 1)] as const;
+  });
+  const twice = pairs.find(([column], i) => pairs.findIndex(([other]) => other === column) !== i);
+  if (twice !== undefined) throw usage('--arrays with a name of its own for each', twice[0]);
+  return Object.fromEntries(pairs);
 }
 
 /** What says nothing of such a file was meant for another. @throws ConfigurationError USAGE */
@@ -61,6 +76,7 @@ function checkMeant({ kind, file }: Source, options: DataOptions): void {
     tokenizer: kind === 'text',
     textField: kind === 'text',
     labels: kind === 'images' || isArray,
+    arrays: kind === 'npz',
   };
   const names = {
     size: '--size',
@@ -68,10 +84,11 @@ function checkMeant({ kind, file }: Source, options: DataOptions): void {
     tokenizer: '--tokenizer',
     textField: '--text-field',
     labels: '--labels',
+    arrays: '--arrays',
   };
-  for (const name of ['size', 'tokens', 'tokenizer', 'textField', 'labels'] as const) {
+  for (const name of ['size', 'tokens', 'tokenizer', 'textField', 'labels', 'arrays'] as const) {
     if (options[name] !== undefined && !meant[name])
-      throw usage(`no ${names[name]} for ${file}, which is read as ${kind}`, options[name]);
+      throw usage(`no ${names[name]} for ${file}, which is read as ${kind}`, String(options[name]));
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { savez } from '#test/npz';
 import { run } from '../program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-model-'));
@@ -74,6 +75,34 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
   writeFileSync(at('odd.csv'), 'length,weight,color\n,1e9,red\n');
   const odd = await veritrain('predict', '--model', at('model'), '--data', at('odd.csv'), '--out', at('odd-out.csv'));
   expect(odd).toMatchObject({ rows: 1, unseen: {}, missing: { length: 1 }, clamped: { weight: 1 } });
+});
+
+it('reads one split of an archive of arrays and measures on the other', { timeout: 120_000 }, async () => {
+  const split = (from: number, count: number) => {
+    const classes = Array.from({ length: count }, (_, i) => (from + i) % 3);
+    const pixels = classes.flatMap((one, i) => [one * 100, 255 - one * 90, (7 * i) % 20, one === 1 ? 200 : 10]);
+    return [
+      { type: '|u1', shape: [count, 2, 2], bytes: Uint8Array.from(pixels) },
+      { type: '|u1', shape: [count], bytes: Uint8Array.from(classes) },
+    ] as const;
+  };
+  const [[x_train, y_train], [x_test, y_test]] = [split(0, 120), split(1, 30)];
+  const data = at('splits.npz');
+  writeFileSync(data, savez({ x_train, y_train, x_test, y_test }));
+  const init = ['model', 'init', '--from', data, '--out', at('npz-plan'), '--epochs', '6', '--arch', 'mlp'];
+  const { error } = await veritrain(...init, '--arrays', 'x=x_train', 'y=y');
+  expect(error).toMatchObject({
+    expected: 'one of the arrays x_train, y_train, x_test, y_test of splits.npz',
+    got: 'y',
+  });
+  expect((await veritrain(...init)).error).toMatchObject({ code: 'DATA_SHAPE', got: '30' });
+  await veritrain(...init, '--target', 'y', '--arrays', 'x=x_train', 'y=y_train');
+  const manifest = join(at('npz-plan'), 'manifest.json');
+  const trained = await veritrain('train', '--manifest', manifest, '--data', data, '--out', at('npz-model'));
+  expect(trained).toMatchObject({ rows: { train: expect.any(Number) as number, validation: 12 } });
+  const test = ['--data', data, '--arrays', 'x=x_test', 'y=y_test'];
+  const measures = await veritrain('evaluate', '--model', at('npz-model'), ...test);
+  expect(measures).toMatchObject({ rows: 30, metrics: [{ numerator: '30', denominator: '30' }, {}] });
 });
 
 it('predicts numbers in their own unit', { timeout: 120_000 }, async () => {

@@ -42,7 +42,7 @@ export function wishOf({ arch, optimizer, lr, epochs, batch }: WishOptions): Pla
 
 /** What `train` needs to read the data the same way; the validation rows as a number. */
 export function readingOf(options: DataOptions, validation: number): DataOptions {
-  const { target, task, drop, category, names, size, tokens, textField } = options;
+  const { target, task, drop, category, names, size, tokens, textField, arrays } = options;
   return {
     ...(target !== undefined && { target }),
     ...(task !== undefined && { task }),
@@ -52,6 +52,7 @@ export function readingOf(options: DataOptions, validation: number): DataOptions
     ...(size !== undefined && { size }),
     ...(tokens !== undefined && { tokens }),
     ...(textField !== undefined && { textField }),
+    ...(arrays !== undefined && { arrays }),
     validation: String(validation),
   };
 }

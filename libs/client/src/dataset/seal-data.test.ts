@@ -6,6 +6,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { concatBytes, fromHex, to0x } from '#attestation/base';
 import { readSealedDataset, shardCount, type NetDatasetManifest } from '#attestation/records';
 import { openShard } from '#libs/sealing';
+import { savez } from '#test/npz';
 import {
   canonicalManifest,
   commitDataset,
@@ -112,6 +113,30 @@ describe('a table', () => {
     expect(dataset.header).toMatchObject({ split: 'given' });
     const alone = request({ manifest: manifestFile('alone.json', { evaluate: null }), validation: undefined });
     expect((await sealData(alone)).dataset).toMatchObject({ records: 96, validation: null });
+  });
+
+  it('takes training and validation rows from arrays of one archive', async () => {
+    const split = (from: number, count: number) => [
+      { type: '<i2', shape: [count, 4], bytes: Buffer.alloc(8 * count, Buffer.from([from, 1])) },
+      { type: '|u1', shape: [count], bytes: Buffer.from(Array.from({ length: count }, (_, i) => i % 3)) },
+    ];
+    const [[x_train, y_train], [x_test, y_test]] = [split(7, 40), split(9, 13)] as const;
+    const archive = join(home, 'splits.npz');
+    writeFileSync(archive, savez({ x_train: x_train!, y_train: y_train!, x_test: x_test!, y_test: y_test! }));
+    const whole = manifestFile('arrays.json', { input: { ...json.input, frac: 0 } });
+    const named = {
+      ...{
+        manifest: whole,
+        data: archive,
+        choices: { label: ['y'] },
+        source: { arrays: { x: 'x_train', y: 'y_train' } },
+      },
+      validationSource: { arrays: { x: 'x_test', y: 'y_test' } },
+    };
+    await expect(sealData(request(named))).rejects.toThrow('SEAL_VALIDATION');
+    const { dataset } = await sealData(request({ ...named, validation: archive }));
+    expect([dataset.records, dataset.validation?.records]).toEqual([40, 13]);
+    expect(dataset.header).toMatchObject({ split: 'given' });
   });
 
   it('goes on after an interruption at every point, under the same key once it is drawn', async () => {

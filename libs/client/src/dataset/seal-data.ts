@@ -41,6 +41,8 @@ export interface SealDataRequest {
   readonly choices?: Choices | undefined;
   /** How the source is opened, where manifest and file do not say: tokenizer, field of a text, file of labels. */
   readonly source?: OpenOptions | undefined;
+  /** How a validation file is opened otherwise: the arrays of an NPZ. */
+  readonly validationSource?: Pick<OpenOptions, 'arrays'> | undefined;
   /** Folder of the sealed data set; the records in the clear are kept beside it, in `<out>.work`, until all is sealed. */
   readonly out: string;
   /** Where the data key goes. */
@@ -84,7 +86,12 @@ async function read(m: NetManifest, request: SealDataRequest, folder: string, wa
   const source = await openSource(data, options);
   const common = { source, seed: m.seed, choices, folder };
   const share = /^(\d{1,9}(?:\.\d{1,3})?)(%?)$/.exec(validation);
-  if (share === null) return importData({ ...common, validation: await openSource(validation, options) }, watch);
+  if (share === null) {
+    const apart = await openSource(validation, { ...options, ...request.validationSource });
+    return importData({ ...common, validation: apart }, watch);
+  }
+  if (request.validationSource?.arrays !== undefined)
+    throw refused('SEAL_VALIDATION', 'a file beside arrays of the validation set', validation, 'name the file');
   const seen = await look(source, watch);
   const asked = share[2] === '' ? Number(share[1]) : Math.round((seen.rows * Number(share[1])) / 100);
   const rows = m.evaluate === null ? 0 : Math.max(1, asked);

@@ -51,7 +51,7 @@ export function arraySource(
       {
         expected: `${rows} rows, as "${stored[0]!.name}" has`,
         got: other.shape[0],
-        action: 'give arrays of as many rows: of one split, where the file has several',
+        action: 'choose arrays of as many rows (--arrays): of one split, where the file has several',
       },
     );
   }

@@ -43,8 +43,11 @@ export async function openNpy(path: string, labels?: string): Promise<DataSource
   return arraySource({ kind: 'npy', file: basename(path), bytes, fingerprint }, stored);
 }
 
-/** @throws DataError DATA_ZIP, DATA_NPY, DATA_SHAPE, DATA_LIMIT, DATA_TRUNCATED */
-export async function openNpz(path: string): Promise<DataSource> {
+/** Of an archive: what is read of it, by the name that its column gets. */
+export type ArrayNames = Readonly<Record<string, string>>;
+
+/** @throws DataError DATA_ZIP, DATA_NPY, DATA_SHAPE, DATA_LIMIT, DATA_TRUNCATED, DATA_COLUMN_MISSING where it has no such array */
+export async function openNpz(path: string, arrays?: ArrayNames): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
   const handle = await open(path);
@@ -55,7 +58,7 @@ export async function openNpz(path: string): Promise<DataSource> {
     await handle.close();
   }
   const stored: StoredArray[] = [];
-  for (const entry of entries.filter(({ name }) => name.endsWith('.npy'))) {
+  for (const [name, entry] of chosen(entries, arrays, file)) {
     const head = await headOf(() => contentOf(path, entry), file);
     const rowBytes = rowBytesOf(head);
     if (head.dataStart + rowBytes * head.shape[0]! !== entry.size) {
@@ -70,14 +73,28 @@ export async function openNpz(path: string): Promise<DataSource> {
       );
     }
     stored.push({
-      ...{ name: entry.name.slice(0, -'.npy'.length), type: head.type, shape: head.shape },
+      ...{ name, type: head.type, shape: head.shape },
       open: (row) => skipped(contentOf(path, entry), head.dataStart + row * rowBytes),
     });
   }
   if (stored.length === 0) {
     refuseData('DATA_EMPTY', { file }, { expected: 'arrays', got: 'none', action: 'save it with numpy.savez' });
   }
-  return arraySource({ kind: 'npz', file, bytes: size, fingerprint: `${path} ${size} ${mtimeMs}` }, stored);
+  const fingerprint = `${path} ${size} ${mtimeMs}${arrays === undefined ? '' : ` ${JSON.stringify(arrays)}`}`;
+  return arraySource({ kind: 'npz', file, bytes: size, fingerprint }, stored);
+}
+
+/** By name of the column. */
+function chosen(entries: readonly ZipEntry[], arrays: ArrayNames | undefined, file: string): [string, ZipEntry][] {
+  const all = entries.filter(({ name }) => name.endsWith('.npy'));
+  const named = new Map(all.map((entry) => [entry.name.slice(0, -'.npy'.length), entry]));
+  if (arrays === undefined) return [...named];
+  return Object.entries(arrays).map(([column, array]) => {
+    const entry = named.get(array);
+    if (entry !== undefined) return [column, entry];
+    const expected = `one of the arrays ${[...named.keys()].slice(0, 20).join(', ')}`;
+    return refuseData('DATA_COLUMN_MISSING', { file }, { expected, got: array, action: 'name an array of the file' });
+  });
 }
 
 async function* contentOf(path: string, { isDeflated, start, packed, size }: ZipEntry): AsyncIterable<Uint8Array> {
