@@ -1,7 +1,8 @@
 /** What strangers and revoked keys can do at the HTTP port: attacks that worked once, over the real application. */
 import { get, request as startRequest } from 'node:http';
 import { createRequire } from 'node:module';
-import { gzipSync } from 'node:zlib';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { getIntrospectionQuery } from 'graphql';
 import { createClient } from 'graphql-ws';
 import request from 'supertest';
@@ -130,6 +131,24 @@ describe('bodies without a key', () => {
     expect((await packed(Buffer.alloc(50 * 2 ** 20, 0x20))).status).toBe(413);
     const query = Buffer.from(JSON.stringify({ query: '{ __typename }' }));
     expect((await packed(query, '/graphql')).body).toEqual({ data: { __typename: 'Query' } });
+  });
+
+  it('a packed body that is refused before it breaks ends no process', async () => {
+    const blanks = deflateSync(Buffer.alloc(16_484, 0x20), { finishFlush: constants.Z_SYNC_FLUSH });
+    const body = Buffer.concat([blanks, Buffer.from([255, 255, 255, 255])]);
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'deflate' };
+    const where = { port: test.plane.httpPort, path: '/console/session', method: 'POST', headers };
+    const status = await new Promise((resolve, reject) => {
+      const sent = startRequest(where, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+    expect(status).toBe(413);
+    await sleep(100);
+    await test.as(null).get('/health/live').expect(200);
   });
 });
 

@@ -135,6 +135,20 @@ describe('subscriptions', () => {
     },
     patience,
   );
+
+  it('of a client that leaves before it is answered are given back', async () => {
+    const { jobId } = await submitFunded(test);
+    for (const path of ['/v1/events', `/v1/jobs/${jobId}/events`]) {
+      for (let afterMs = 0; afterMs < 12; afterMs += 1) {
+        await talk(test.plane.httpPort, (socket) => {
+          socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${keys.client}\r\n\r\n`);
+          setTimeout(() => socket.resetAndDestroy(), afterMs);
+        });
+      }
+    }
+    const held = async (): Promise<string> => (await test.as(null).get('/metrics')).text;
+    await expect.poll(held, { timeout: 10_000 }).toContain('veritrain_streams 0');
+  }, 30_000);
 });
 
 describe('a process that is behind', () => {

@@ -51,6 +51,9 @@ describe('dispatch', () => {
       frame({ pattern: pattern.leaseAcquire, data: { auth: keys.operator } }),
       frame({ pattern: '__proto__', data: { auth: keys.operator }, id: '1' }),
       frame('['.repeat(50_000) + ']'.repeat(50_000)),
+      frame(`{"pattern":"nope","id":"1","data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`),
+      frame(`{"pattern":"nope","data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`),
+      frame(`{"pattern":"${pattern.leaseAcquire}","id":"1","data":{"auth":"${keys.operator}","a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`), // prettier-ignore
     ];
     for (const bytes of junk) await throwAt(bytes);
     expect(await register(test)).toMatch(/^[0-9a-f-]{36}$/);

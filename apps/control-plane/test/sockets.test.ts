@@ -1,5 +1,8 @@
 /** What strangers can do over WebSockets: no more than over HTTP. */
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { connect, type Socket as Connection } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { smallBodyBytesMax } from '../src/core/overload/limits.js';
@@ -47,6 +50,37 @@ async function greet(plane = test, key?: string): Promise<Socket> {
 
 const ask = ({ socket }: Socket, query: string): void =>
   socket.send(JSON.stringify({ type: 'subscribe', id: 'a', payload: { query } }));
+
+describe('a connection that is to be a WebSocket', () => {
+  const upgrade = (path: string): Promise<{ socket: Connection; answer: string }> =>
+    new Promise((resolve) => {
+      const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n`;
+      const own = 'sec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n';
+      const socket = connect(test.plane.httpPort, '127.0.0.1', () => socket.write(head + own));
+      socket.on('error', () => undefined);
+      socket.once('data', (bytes) => resolve({ socket, answer: String(bytes) }));
+    });
+
+  it('leads to GraphQL and nowhere else', async () => {
+    const { socket, answer } = await upgrade('/v1/jobs');
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+    await once(socket, 'close');
+    expect((await upgrade('/graphql')).answer).toMatch(/^HTTP\/1\.1 101 /);
+  });
+
+  it('may break at any path without ending the process', async () => {
+    for (const path of ['/graphql', '/graphql?a=b', '/x']) (await upgrade(path)).socket.resetAndDestroy();
+    const early = connect(test.plane.httpPort, '127.0.0.1', () => {
+      early.write('GET /x HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n', () =>
+        early.resetAndDestroy(),
+      );
+    });
+    early.on('error', () => undefined);
+    await once(early, 'close');
+    await sleep(300);
+    await test.as(null).get('/health/live').expect(200);
+  });
+});
 
 describe('messages over a WebSocket', () => {
   it('W-H3 are as small as bodies are, with a key or without', async () => {

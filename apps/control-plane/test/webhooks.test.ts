@@ -1,6 +1,6 @@
 /** What tenants hear of their jobs: signed, at least once, under one id, and nothing of anybody else's. */
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Webhook as Signer } from 'standardwebhooks';
 import { JobJournal } from '../src/jobs/journal.js';
@@ -209,6 +209,21 @@ describe('limits', () => {
   it.each(['1.1.1.1', '8.8.8.8', '172.32.0.1', '2606:4700::1111'])('%s is one', (address) =>
     expect(isPublicAddress(address)).toBe(true),
   );
+
+  it.each([
+    ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 101],
+    ['nothing', '', 'ECONNRESET'],
+  ])('who answers with %s is told of, and not waited for', async (_what, answer, expected) => {
+    const odd = createSocketServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(answer));
+    });
+    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
+    const { port } = odd.address() as AddressInfo;
+    const sent = post({ url: `http://127.0.0.1:${port}/hook`, headers: {}, body: '{}', mayBePrivate: true });
+    expect(await sent.catch(({ code }: { code: string }) => code)).toBe(expected);
+    odd.close();
+  });
 
   it('nothing is sent to an address that is not public, by number or by name', async () => {
     const { port } = receiver.address() as AddressInfo;

@@ -46,7 +46,12 @@ export function post({ url, headers, body, mayBePrivate }: Post): Promise<number
       done(response.statusCode ?? 0);
       response.destroy();
     });
-    request.once('error', fail);
+    request.on('error', fail);
+    request.once('upgrade', (response, socket) => {
+      done(response.statusCode ?? 101);
+      socket.destroy();
+    });
+    request.once('close', () => fail(Object.assign(new Error('no answer'), { code: 'ECONNRESET' })));
     request.end(body);
   });
 }

@@ -8,6 +8,7 @@ import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import { FeedEventView } from '../../jobs/job-event.view.js';
 import { JobFeed } from '../../jobs/job-feed.js';
 import { eventId } from '../../jobs/job-stream.js';
+import { whileOpen } from './while-open.js';
 
 const From = z.object({ after: z.string().max(20).optional() });
 
@@ -33,7 +34,7 @@ export class EventsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<Observable<MessageEvent>> {
     const from = request.header('last-event-id') ?? after;
-    const abort = new AbortController();
+    const abort = whileOpen(response);
     const events = await this.feed.open(caller, from === undefined ? null : eventId(from), abort);
     return new Observable((subscriber) => {
       const pump = async (): Promise<void> => {

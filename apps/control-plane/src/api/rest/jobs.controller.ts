@@ -36,6 +36,7 @@ import { Jobs, searchShape } from '../../jobs/jobs.service.js';
 import { SegmentPage, Segments } from '../../jobs/segments.js';
 import { jobStates } from '../../jobs/state-machine.js';
 import { MadeAt } from './location.interceptor.js';
+import { whileOpen } from './while-open.js';
 
 const Priority = z.int().min(0).max(9);
 const Reorder = z.object({ priority: Priority }).meta({ id: 'Reorder' });
@@ -183,7 +184,7 @@ export class JobsController {
   ): Promise<Observable<MessageEvent>> {
     const after = eventId(lastEventId ?? '0');
     const job = await this.jobs.find(caller, id);
-    const abort = new AbortController();
+    const abort = whileOpen(response);
     const events = this.stream.open(caller, job.id, after, abort);
     return new Observable((subscriber) => {
       const pump = async (): Promise<void> => {

@@ -4,7 +4,7 @@
  * outbox until the server has taken them.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, nanos, type NatsConnection } from '@nats-io/transport-node';
+import { connect, nanos, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { OutboxMessage } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
@@ -76,7 +76,8 @@ export class Bus implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private join(connection: NatsConnection): void {
     this.#connected = connection;
-    const { max_payload: payloadBytesMax } = connection.info!;
+    // None while it is being reached anew.
+    const payloadBytesMax = connection.info?.max_payload ?? natsPayloadBytesMin;
     if (payloadBytesMax < natsPayloadBytesMin) {
       this.logger.warn('NATS takes smaller messages than nodes may send', { payloadBytesMax, natsPayloadBytesMin });
     }
@@ -85,11 +86,21 @@ export class Bus implements OnApplicationBootstrap, OnApplicationShutdown {
       if (!connection.isClosed()) connection.publish(subject.wake(topic));
     });
     const wakePrefix = subject.wake('');
-    connection.subscribe(subject.wakes, {
-      callback: (_error, message) => this.signals.hear(message.subject.slice(wakePrefix.length).replace('.', ':')),
+    this.listen(connection, subject.wakes, (message) => {
+      this.signals.hear(message.subject.slice(wakePrefix.length).replace('.', ':'));
     });
-    connection.subscribe(subject.events, { callback: (_error, message) => this.heard(message.subject, message.data) });
+    this.listen(connection, subject.events, (message) => this.heard(message.subject, message.data));
     void this.watch(connection);
+  }
+
+  /** A subject that this user may not hear is told of; what the callback throws would end the reading of everything. */
+  private listen(connection: NatsConnection, about: string, hear: (message: Msg) => void): void {
+    connection.subscribe(about, {
+      callback: (error, message) => {
+        if (error === null) return hear(message);
+        this.logger.error('NATS lets this control plane not hear a subject', { subject: about, error });
+      },
+    });
   }
 
   /** An event of any replica wakes who follows that job, and who waits for work. */

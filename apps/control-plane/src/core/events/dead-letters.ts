@@ -93,8 +93,8 @@ export class DeadLetters {
     this.metrics.deadLetters.inc({ reason: error.code });
     const sender = actor ?? source;
     if (this.#rate.take(sender, deadLettersPerMinuteMax, this.clock.monotonic()) > 0) return;
-    const bytes = bytesOf(payload);
     try {
+      const bytes = bytesOf(payload);
       const { identifiers } = await this.database.manager.insert(DeadLetter, {
         ...{ at: this.clock.now(), source, pattern: plainText(pattern.slice(0, 200)), actor, code: error.code },
         ...{ reason: error.detail as object, payload: bytes.subarray(0, deadLetterBytesMax), bytes: bytes.length },
@@ -155,7 +155,7 @@ export class DeadLetters {
   }
 }
 
-/** As it can be shown and handled again: without the key that came with it. */
+/** As it can be shown and handled again: without the key that came with it. @throws RangeError where it nests too deep */
 function bytesOf(payload: unknown): Buffer {
   if (Buffer.isBuffer(payload)) return payload;
   const isObject = typeof payload === 'object' && payload !== null && !Array.isArray(payload);

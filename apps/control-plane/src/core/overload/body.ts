@@ -37,9 +37,11 @@ export class Bodies {
   private async read(request: Request, bytesMax: number): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    let source: Readable = request;
     try {
+      source = plain(request);
       // Refused half-way, the connection stays: the answer goes out on it.
-      for await (const chunk of plain(request).iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         bytes += chunk.length;
         this.#held += chunk.length;
         if (bytes > bytesMax) throw oversize(bytesMax);
@@ -54,6 +56,7 @@ export class Bodies {
       // What is not read any more is thrown away, so that the client reads the answer.
       request.unpipe();
       request.resume();
+      if (source !== request) source.destroy();
     }
   }
 }
@@ -70,6 +73,8 @@ function plain(request: Request): Readable {
     });
   }
   const decoder = make();
+  // Whoever reads it hears the same; a block that is being decoded when nobody reads any more would end the process.
+  decoder.on('error', () => undefined);
   request.once('error', () => decoder.destroy(new Error('the connection broke')));
   request.once('aborted', () => decoder.destroy(new Error('the connection broke')));
   return request.pipe(decoder);
