@@ -25,8 +25,8 @@ export {
   verifyJobProof,
 } from './job-proof.js';
 export { choosePlan, explainPlan } from './plan-choice.js';
-export { proofCost } from './proof-cost.js';
-export { largestUnit, proofUnitOf, provenSteps, unevenSegments, type ProofUnit } from './proof-unit.js';
+export { dearestProofCost, proofCost } from './proof-cost.js';
+export { largestUnit, proofUnitOf, provenSteps, type ProofUnit } from './proof-unit.js';
 export { admitJob, openingContext, openingsOfJob, type JobOpenings } from './openings.js';
 export {
   parseProofStatement,

@@ -3,7 +3,7 @@ import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import { derivePlan, isInTwoParts, profileNamed, profiles, type Plan, type Variant } from '#libs/zk/verifier';
 import { transactionProofBytesMax } from './limits.js';
-import { expectedPartBytes, expectedProofBytes } from './proof-size.js';
+import { expectedProofBytes, fitsTransaction } from './proof-size.js';
 import { cheaperUnit, type UnitNeeds } from './unit-choice.js';
 
 /**
@@ -48,7 +48,8 @@ export function explainPlan(
   const { plan, refusal } = firstOf(manifest, row.names, variant);
   const usual = plan && { plan, why: `for segments of ${T} steps: the first of ${row.names.join(', ')} with 100 bits` };
   if (onChain) {
-    const { plan: fitting } = firstOf(manifest, forContract, variant, transactionProofBytesMax);
+    const rates = manifest.optimizer.m.length;
+    const { plan: fitting } = firstOf(manifest, forContract, variant, (plan) => fitsTransaction(plan, rates));
     const most = transactionProofBytesMax.toLocaleString('en');
     const unit = fitting && needs && cheaperUnit(manifest, fitting, needs);
     if (unit) {
@@ -82,13 +83,13 @@ function firstOf(
   manifest: Manifest,
   names: readonly string[],
   variant: Variant,
-  bytesMax = Infinity,
+  fits: (plan: Plan) => boolean = () => true,
 ): { readonly plan?: Plan; readonly refusal?: Rejection } {
   let refusal: Rejection | undefined;
   for (const name of names) {
     try {
       const plan = derivePlan(manifest, profileNamed(name), variant);
-      if (expectedPartBytes(plan) <= bytesMax) return { plan };
+      if (fits(plan)) return { plan };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       refusal = error;

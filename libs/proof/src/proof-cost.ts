@@ -2,9 +2,9 @@
  * What one proof of a plan costs its prover and whoever sends it to the contract. Models that met
  * measured proofs of 784-64-10 (proof-cost.test.ts): figures to decide by, not promises.
  */
+import type { Manifest } from '#libs/step';
 import { isInTwoParts, levelsOf, type Plan } from '#libs/zk/verifier';
-import { transactionProofBytesMax } from './limits.js';
-import { expectedPartBytes, expectedProofBytes } from './proof-size.js';
+import { expectedProofBytes, fitsTransaction } from './proof-size.js';
 
 interface ProofCost {
   readonly proofBytes: number;
@@ -41,22 +41,58 @@ const memory = {
   keptOmega: 2 ** 27,
 };
 /** Of the transaction that carries a proof alone, calldata at today's price. */
-const gas = { fixed: 798_000, perByte: 39.4, perSymbol: 116, perLevel: 452_000, ofUnit: 800_000 };
+const gas = { fixed: 798_000, perByte: 39.4, perSymbol: 116, perLevel: 452_000, ofUnit: 720_000, perRate: 1_300 };
+/**
+ * Of each segment of a unit and layer, in the tables of its borders; half as much again where memory for 2,048 segments has to
+ * be paid. As `reduce` of the unit relations took it: 20 k a segment of two layers, 34 k of three, 88 to 118 k of eight.
+ */
+const perSegment = { gas: 10_000, dearerBy: 4096 };
 /** Of a table with a word a step, which each sum over steps of other sizes needs: 5 a layer but one. */
 const gasPerTabledStep = 1_400;
 /** A transaction has 16.78 M. */
 const transactionGasMax = 16_000_000;
 
-/** @param uneven segments of it whose steps have several sizes (`unevenSegments`) */
-export function proofCost(plan: Plan, uneven = 0): ProofCost {
+/** What makes a proof dearer than its plan says. */
+interface Rates {
+  /** Segments of it whose steps have several sizes (`unevenSegments`). */
+  readonly uneven?: number;
+  /** Entries of the schedule, which stand in every seal. */
+  readonly rates?: number;
+}
+
+export function proofCost(plan: Plan, { uneven = 0, rates = 1 }: Rates = {}): ProofCost {
   const proofBytes = expectedProofBytes(plan);
-  const gasOfAll = gasOf(plan, proofBytes) + uneven * gasOfTables(plan);
-  const isOnChain =
-    expectedPartBytes(plan) <= transactionProofBytesMax && isOnChainProfile(plan) && gasOfAll <= transactionGasMax;
+  const gasOfAll = gasOf(plan, proofBytes) + uneven * gasOfTables(plan) + rates * gas.perRate;
+  const isOnChain = fitsTransaction(plan, rates) && isOnChainProfile(plan) && gasOfAll <= transactionGasMax;
   return {
     ...{ proofBytes, cpuSeconds: cpuSecondsOf(plan), memoryBytes: memoryOf(plan) },
     ...(isOnChain && { transactions: isInTwoParts(plan.profile) ? 3 : 1, gas: gasOfAll }),
   };
+}
+
+/** Segments whose steps have several sizes: the rate changes within them, or the job ends there. */
+export function unevenSegments({ steps, superblock, optimizer }: Manifest): number {
+  const changes = [...optimizer.m.map(([from]) => from).filter((from) => from < steps), steps];
+  return new Set(changes.filter((step) => step % superblock !== 0).map((step) => Math.floor(step / superblock))).size;
+}
+
+/** Of the dearest proof that a job of this manifest has under the plan. */
+export function dearestProofCost(manifest: Manifest, plan: Plan): ProofCost {
+  const uneven = Math.min(unevenSegments(manifest), 2 ** plan.shape.segmentVars);
+  return proofCost(plan, { uneven, rates: manifest.optimizer.m.length });
+}
+
+/**
+ * Of all proofs of a job.
+ *
+ * @param proofs how many segments or units are proved
+ * @returns undefined where the contract takes not every one
+ */
+export function gasOfJob(manifest: Manifest, plan: Plan, proofs: number): number | undefined {
+  if (dearestProofCost(manifest, plan).gas === undefined) return undefined;
+  const { gas } = proofCost(plan, { rates: manifest.optimizer.m.length });
+  const uneven = Math.min(proofs * 2 ** plan.shape.segmentVars, unevenSegments(manifest));
+  return proofs * gas! + uneven * gasOfTables(plan);
 }
 
 /** The contracts' floor has profiles of one point with one level, and of two and three (contracts/src/verifiers/zk/ZkFloor.sol). */
@@ -122,8 +158,13 @@ function gasOf(plan: Plan, proofBytes: number): number {
   const rows = treesOf(plan).reduce((sum, tree) => sum + tree.rows, 0);
   const levels = plan.profile.deeper?.length ?? 0;
   const { fixed, perByte, perSymbol, perLevel, ofUnit } = gas;
-  const constant = fixed + perLevel * levels + (plan.shape.segmentVars > 0 ? ofUnit : 0);
+  const constant = fixed + perLevel * levels + (plan.shape.segmentVars > 0 ? ofUnit + gasOfSegments(plan) : 0);
   return Math.round(constant + perByte * proofBytes + perSymbol * plan.profile.queries0 * rows);
+}
+
+function gasOfSegments({ shape }: Plan): number {
+  const segments = 2 ** shape.segmentVars;
+  return perSegment.gas * shape.layers.length * segments * (1 + segments / perSegment.dearerBy);
 }
 
 /** Of one segment. */

@@ -1,5 +1,6 @@
 /** How long a proof of a plan is, from its parts in order (libs/zk/SPEC.md §10), and what one transaction carries. */
-import { isInTwoParts, levelsOf, type Level, type Plan } from '#libs/zk/verifier';
+import { isInTwoParts, levelsOf, planBytes, type Level, type Plan } from '#libs/zk/verifier';
+import { transactionBytesMax, transactionProofBytesMax } from './limits.js';
 
 const [element, word, nonce, digest] = [16, 8, 8, 32];
 /** Base elements that every opened leaf of S ends in. */
@@ -44,6 +45,20 @@ export function expectedPartBytes(plan: Plan): number {
   const { queries0, m, logBlowup, digestBytes } = profile;
   const witness = variant === 'separate' ? siblings(queries0, m + logBlowup) * digestBytes : 0;
   return Math.round(moved.reduce((sum, bytes) => sum - bytes, whole - witness));
+}
+
+/** Terms, commitments and places of a seal, and what an expected length is short by. */
+const aroundBytes = 2_560;
+const lengthMargin = 1.02;
+const abiWord = 32;
+
+/** Whether mempools carry a seal with the proof, or its longer part. @param rates  entries of the job's schedule */
+export function fitsTransaction(plan: Plan, rates: number): boolean {
+  const part = expectedPartBytes(plan);
+  const { steps, segmentVars } = plan.shape;
+  const words = rates + (segmentVars > 0 ? 2 ** segmentVars : 0);
+  const whole = lengthMargin * part + planBytes(plan).length + steps + abiWord * words + aroundBytes;
+  return part <= transactionProofBytesMax && whole <= transactionBytesMax;
 }
 
 function levelBytes(level: Level, digestBytes: number): number {

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { profileManifest, type ProfileParameters } from '#libs/step';
 import { derivePlan, profileNamed, profiles, type Variant } from '#libs/zk/verifier';
-import { proofCost } from './proof-cost.js';
-import { largestUnit, proofUnitOf, unevenSegments, type UnitLimits } from './proof-unit.js';
+import { proofCost, unevenSegments } from './proof-cost.js';
+import { explainPlan } from './plan-choice.js';
+import { largestUnit, proofUnitOf, type UnitLimits } from './proof-unit.js';
 import { planOf } from './statement.js';
 
 const seed = `0x${'5a'.repeat(32)}`;
@@ -51,7 +52,34 @@ describe('the largest unit', () => {
   it('has segments of the length that costs the least gas', () => {
     const limits = { memoryBytes: 4096 * MiB, records: 60_000, variant: 'separate' } as const;
     const lengths = [9370, 1024, 1000].map((steps) => largestUnit(mnist(steps), limits).manifest.superblock);
-    expect(lengths).toEqual([64, 256, 8]);
+    expect(lengths).toEqual([128, 256, 32]);
+  });
+
+  // What `reduce` alone took of those with many segments: 17.4, 21.5 and 13.6 M gas.
+  it.each<[string, Partial<ProfileParameters>, string]>([
+    ['three layers in 512 segments', { dims: [64, 32, 16, 10], superblock: 4 }, 'unit2048'],
+    ['two small layers in 1,024 segments', { dims: [8, 4, 2], superblock: 1 }, 'unit1024'],
+    [
+      'eight layers in 128 segments',
+      { dims: [64, 16, 16, 16, 16, 16, 16, 16, 10], superblock: 16, batch: 16 },
+      'unit2048',
+    ],
+  ])('has no gas for %s', (_name, parameters, profile) => {
+    const manifest = mnist(4096, parameters);
+    expect(proofUnitOf(manifest, { profile, variant: 'separate' }).gas).toBeNull();
+    const needs = { records: 60_000, memoryBytes: 4096 * MiB };
+    expect(explainPlan(manifest, 'auto', 'separate', true, needs).plan.profile.name).not.toBe(profile);
+  });
+
+  it.each([
+    ['steps128', 64],
+    ['chain1', 1],
+  ] as const)('has no room for a long schedule under %s', (profile, superblock) => {
+    const manifest = mnist(65_536, { superblock });
+    const m = Array.from({ length: 1024 }, (_, i) => [64 * i, 4 - (i % 2)] as const);
+    const long = { ...manifest, optimizer: { ...manifest.optimizer, m } };
+    expect(proofUnitOf(manifest, { profile, variant: 'separate' }).gas).not.toBeNull();
+    expect(proofUnitOf(long, { profile, variant: 'separate' }).gas).toBeNull();
   });
 
   it('is refused where not even one step fits', () => {

@@ -4,7 +4,7 @@ import { provability, type Manifest } from '#libs/step';
 import { profileNamed } from '#libs/zk/verifier';
 import { planOf } from './statement.js';
 import { explainPlan } from './plan-choice.js';
-import { proofCost } from './proof-cost.js';
+import { dearestProofCost, gasOfJob } from './proof-cost.js';
 import { unitPlan, unitProfiles, type UnitNeeds } from './unit-choice.js';
 
 /** What the proofs of a whole job cost where a contract checks each. */
@@ -38,28 +38,16 @@ export function provenSteps({ superblock }: { readonly superblock: number }, pro
   return profile === groth16Profile ? superblock : Math.max(superblock, profileNamed(profile).unitSteps ?? 1);
 }
 
-/** Segments whose steps have several sizes: the rate changes within them, or the job ends there. */
-export function unevenSegments({ steps, superblock, optimizer }: Manifest): number {
-  const changes = [...optimizer.m.map(([from]) => from).filter((from) => from < steps), steps];
-  return new Set(changes.filter((step) => step % superblock !== 0).map((step) => Math.floor(step / superblock))).size;
-}
-
 /** @param proofs how many segments are proved; all of them where absent. @throws Rejection STEP_PLAN */
 export function proofUnitOf(manifest: Manifest, { profile, variant }: Proving, proofs?: number): ProofUnit {
   const plan = planOf({ manifest, profile, variant });
-  const { proofBytes, gas, transactions = 1, cpuSeconds, memoryBytes } = proofCost(plan);
+  const { proofBytes, transactions = 1, cpuSeconds, memoryBytes } = dearestProofCost(manifest, plan);
   const { steps } = plan.shape;
   const count = proofs ?? Math.ceil(manifest.steps / steps);
-  const perProof = 2 ** plan.shape.segmentVars;
-  const uneven = Math.min(count * perProof, unevenSegments(manifest));
-  const inOne = Math.min(uneven, perProof);
-  const { gas: most } = proofCost(plan, inOne);
-  const isOnChain = gas !== undefined && most !== undefined;
-  const gasOfTables = isOnChain && inOne > 0 ? (most - gas) / inOne : 0;
   return {
     ...{ steps, profile, proofs: count, proofBytes, memoryBytes },
     transactions: count * transactions,
-    ...{ gas: isOnChain ? count * gas + uneven * gasOfTables : null, cpuSeconds: count * cpuSeconds },
+    ...{ gas: gasOfJob(manifest, plan, count) ?? null, cpuSeconds: count * cpuSeconds },
   };
 }
 
@@ -102,7 +90,7 @@ const timesTheJob = 4;
 
 /** Of several segments each, whose length costs the least gas: a segment that the job ends in costs tables of all its steps. */
 function unitsOf(manifest: Manifest, lengths: readonly number[], limits: UnitLimits): LargestUnit[] {
-  const fitting = unitProfiles.filter((name) => provenSteps(manifest, name) <= timesTheJob * manifest.steps);
+  const fitting = unitProfiles.filter((name) => profileNamed(name).unitSteps! <= timesTheJob * manifest.steps);
   return fitting.flatMap((profile) => {
     const units = lengths.toReversed().flatMap((superblock) => {
       const own = { ...manifest, superblock };

@@ -2,7 +2,7 @@
 import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import { derivePlan, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
-import { proofCost } from './proof-cost.js';
+import { dearestProofCost, gasOfJob, proofCost } from './proof-cost.js';
 
 /** Profiles whose proofs cover several segments, the shortest first. */
 export const unitProfiles = ['unit64', 'unit1024', 'unit2048'] as const;
@@ -21,7 +21,7 @@ export function unitPlan(manifest: Manifest, name: string, variant: Variant, nee
   if (manifest.superblock >= unitSteps || needs.records > unitSteps * manifest.batch) return undefined;
   try {
     const plan = derivePlan(manifest, profileNamed(name), variant);
-    const { gas, memoryBytes } = proofCost(plan);
+    const { gas, memoryBytes } = dearestProofCost(manifest, plan);
     return gas === undefined || memoryBytes > needs.memoryBytes ? undefined : plan;
   } catch (error) {
     if (error instanceof Rejection && error.code === 'STEP_PLAN') return undefined;
@@ -40,8 +40,7 @@ export function cheaperUnit(manifest: Manifest, ofSegment: Plan, needs: UnitNeed
     .toSorted((a, b) => a.gas - b.gas)[0]?.plan;
 }
 
-function jobCost({ steps }: Manifest, plan: Plan): { readonly gas: number; readonly cpuSeconds: number } {
-  const { gas = Infinity, cpuSeconds } = proofCost(plan);
-  const proofs = Math.ceil(steps / plan.shape.steps);
-  return { gas: proofs * gas, cpuSeconds: proofs * cpuSeconds };
+function jobCost(manifest: Manifest, plan: Plan): { readonly gas: number; readonly cpuSeconds: number } {
+  const proofs = Math.ceil(manifest.steps / plan.shape.steps);
+  return { gas: gasOfJob(manifest, plan, proofs) ?? Infinity, cpuSeconds: proofs * proofCost(plan).cpuSeconds };
 }

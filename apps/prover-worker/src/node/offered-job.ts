@@ -29,7 +29,7 @@ import {
   type CipherStore,
   type ProverRelease,
 } from '#libs/node';
-import { groth16Admission, planOf, proofCost, unevenSegments } from '#libs/proof';
+import { dearestProofCost, groth16Admission, planOf, proofCost } from '#libs/proof';
 import { openDataKey, openShard } from '#libs/sealing';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
 import type { AssignedJob } from '#libs/wire';
@@ -113,7 +113,7 @@ function provable(
   const { profile, variant } = proving!;
   const m = parseManifestText(manifest);
   const plan = planOf({ manifest: m, profile, variant });
-  const { gas, memoryBytes, cpuSeconds } = proofCost(plan, Math.min(unevenSegments(m), 2 ** plan.shape.segmentVars));
+  const { gas, memoryBytes, cpuSeconds } = dearestProofCost(m, plan);
   if (gas === undefined) throw refused('a plan whose proofs a contract takes', `${profile} for this manifest`);
   if (isInTwoParts(plan.profile) && chain.deployment.extensions?.zkSplitVerifier === undefined) {
     throw refused('a set of contracts that takes proofs in two transactions', 'one without');
