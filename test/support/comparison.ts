@@ -93,7 +93,7 @@ a test holds the two together. Measured on ${date}: ${machine}.
 
 784-64-10, batch 64, in the largest proofs that fit a transaction, or two from 256 steps on: \`npm run bench -- whole-job --steps N\`.
 Prices in ETH at 1 and at 0.1 gwei. Bits are those of the weakest round and of all rounds of all proofs together.
-The last row is ten epochs of MNIST, proved while the machine did other work, by a prover that kept X twice (D342).
+The last two rows were proved while the machine did much other work, so their seconds are more than it takes; the last is ten epochs of MNIST (D343).
 
 ${table(['steps', 'proofs', 'MB', 'M gas', '1 gwei', '0.1 gwei', 'CPU s', 'MiB', 'verify, CPU ms', 'bits'], wholeJobs.map(jobRow))}
 

@@ -37,7 +37,7 @@ export function expectedProofBytes({ profile, variant, messages, trees, rowVars 
  * Of the longest part that a transaction carries. In two parts, rows stand in the first where the second has their leaves; the
  * second has the paths of a witness that has a tree of its own, too.
  */
-export function expectedPartBytes(plan: Plan): number {
+function expectedPartBytes(plan: Plan): number {
   const { profile, variant } = plan;
   const whole = expectedProofBytes(plan);
   if (!isInTwoParts(profile)) return whole;
