@@ -63,7 +63,8 @@ beforeAll(() => {
   writeFileSync(at('labels'), cut('t10k-labels-idx1-ubyte', 8, 1));
   writeFileSync(at('data-seed'), `${'17'.repeat(32)}\n`);
   writeFileSync(at('weights-seed'), `0x${'18'.repeat(32)}`);
-  made = veritrain(...proveArgs('proof', '--data-seed', at('data-seed'), '--weights-seed', at('weights-seed')));
+  const seeds = ['--data-seed', at('data-seed'), '--weights-seed', at('weights-seed')];
+  made = veritrain(...proveArgs('proof', ...seeds, '--profile', 'fast64-blake3'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -112,11 +113,29 @@ describe('a proof of how many records are classed right', () => {
 describe('a statement that has to be about one’s own files', () => {
   it('is accepted where it is, and says so', () => {
     const { status, json } = veritrain(...verifyArgs('proof', 'proof.json', ...ownRecords, ...ownWeights));
-    expect(json).toMatchObject({ ok: true, ownRecords: true, ownWeights: true });
+    expect(json).toMatchObject({ ok: true, ownRecords: true, ownWeights: true, ownManifest: false });
     expect(status).toBe(0);
     const { stdout } = veritrain('proof', 'verify', at('proof'), '--statement', at('proof.json'), ...ownRecords);
     expect(stdout).toContain(`${String(made.json.setRoot)}, yours`);
-    expect(stdout).toMatch(/you check +that the weights are those you bought\n/);
+    expect(stdout).toMatch(/you check +that the manifest is .*, and that the weights are those you bought\n/);
+    const all = ['--manifest', at('manifest'), ...ownRecords, ...ownWeights];
+    const whole = veritrain('proof', 'verify', at('proof'), '--statement', at('proof.json'), ...all);
+    expect([whole.status, whole.stdout.includes('you check')]).toEqual([0, false]);
+  });
+
+  it('is refused under a manifest by which the weights would be read otherwise', () => {
+    const m = JSON.parse(readFileSync(at('manifest'), 'utf8')) as { readonly e: readonly number[] };
+    writeFileSync(at('other-manifest'), JSON.stringify({ ...m, seed: `0x${'11'.repeat(32)}` }));
+    const args = verifyArgs('proof', 'proof.json', '--manifest', at('other-manifest'));
+    expect(veritrain(...args).json).toMatchObject({ ok: false, code: 'ACCURACY_MANIFEST' });
+  });
+
+  it('moves no cursor, whatever it says', () => {
+    const statement = JSON.parse(readFileSync(at('proof.json'), 'utf8')) as object;
+    writeFileSync(at('odd.json'), JSON.stringify({ ...statement, version: '\u001b[2J\u009b1Haccepted' }));
+    const { stdout } = veritrain('proof', 'verify', at('proof'), '--statement', at('odd.json'));
+    expect(stdout).toContain('\\x1b[2J\\x9b1Haccepted');
+    expect(stdout).not.toMatch(/[\u001b\u009b]/);
   });
 
   it('is refused where one’s own are others', () => {

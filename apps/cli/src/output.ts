@@ -37,10 +37,15 @@ export function log(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** One line per pair, names aligned. */
+/** One line per pair, names aligned. Values may be a stranger's: none moves the cursor or clears the screen. */
 export function table(rows: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n');
+}
+
+/** Control characters but new lines and tabs, as their code. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 /** Options of commands that list. */
@@ -79,7 +84,7 @@ export function reportFailure(error: unknown, json: boolean): void {
     return;
   }
   const { expected, got, rule, action } = coded.detail;
-  log(`${coded.code}`);
+  log(printable(coded.code));
   log(table([['expected', expected], ['got', got], ['rule', rule], ...(action ? [['do', action] as const] : [])]));
 }
 

@@ -45,6 +45,15 @@ export class Rejection extends CodedError {
   readonly family = 'rejection';
 }
 
+/** Shallow on purpose: what came may be nested as deep as its sender liked, and have a `toString` of its own. */
+export function inWords(value: unknown): string {
+  if (Array.isArray(value)) {
+    const isFlat = value.length <= 16 && value.every((entry) => typeof entry !== 'object');
+    return isFlat ? `[${value.map(String).join(', ')}]` : `a list of ${value.length}`;
+  }
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}
+
 /** What another process says of its failure: the members of `toJSON`, any of which may be missing or something else. */
 export type Report = Readonly<Partial<Record<'family' | 'code' | keyof Explanation, unknown>>>;
 

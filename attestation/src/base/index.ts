@@ -3,6 +3,7 @@ export {
   CodedError,
   CollateralError,
   ConfigurationError,
+  inWords,
   Rejection,
   reportedError,
   type Explanation,

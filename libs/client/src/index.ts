@@ -1,6 +1,12 @@
 /** The door of libs/client. */
 export { createApi, type ControlPlaneApi, type ServerEvent } from './api.js';
-export { requireRecords, requireWeights, type RecordFiles, type WeightFiles } from './bundle/accuracy-openings.js';
+export {
+  requireManifest,
+  requireRecords,
+  requireWeights,
+  type RecordFiles,
+  type WeightFiles,
+} from './bundle/accuracy-openings.js';
 export { verifyBundleFile } from './bundle/verify.js';
 export { shardPath } from './dataset/files.js';
 export { sealFiles, type SealRequest } from './dataset/seal-files.js';

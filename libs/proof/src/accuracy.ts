@@ -3,7 +3,16 @@
  * (libs/proof/SPEC.md §9). A set larger than one proof carries is in parts, each with its commitment and its proof.
  */
 import { concatBytes, keccak, taggedDigest, to0x, utf8, word } from '#attestation/base';
-import { canonicalJson, checkBounds, datasetRoot, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
+import {
+  canonicalJson,
+  checkBounds,
+  datasetRoot,
+  manifestDigest,
+  parseManifest,
+  type CanonicalValue,
+  type Examples,
+  type Manifest,
+} from '#libs/step';
 import {
   dataDigestOf,
   deriveAccuracyPlan,
@@ -45,6 +54,8 @@ export interface VerifiedAccuracyBundle {
   /** Of the document. */
   readonly statementDigest: Uint8Array;
   readonly jobId: Uint8Array;
+  /** manifestDigest: by it weights are read, and so what they class. */
+  readonly manifest: Uint8Array;
   /** weightsDigest of the weights; Merkle root of the dataDigests of the parts. */
   readonly weights: Uint8Array;
   readonly setRoot: Uint8Array;
@@ -108,9 +119,18 @@ export function accuracyOuterDigest(jobId: Uint8Array, setRoot: Uint8Array, part
   return taggedDigest('veritrain/accuracy/v1', concatBytes(jobId, setRoot, word(part)));
 }
 
-/** What opens the commitment to a part, from what opens the set's: 32 bytes each. */
-export function accuracyPartSeed(dataSeed: Uint8Array, part: number): Uint8Array {
-  return keccak(concatBytes(dataSeed, word(part)));
+/**
+ * What opens the commitment to a part, from what opens the set's: 32 bytes each. Of these records under this plan alone: two
+ * commitments to other records under one seed would tell what they differ in.
+ */
+export function accuracyPartSeed(
+  dataSeed: Uint8Array,
+  part: number,
+  { digest }: Pick<Plan, 'digest'>,
+  { features, labels }: Pick<Examples, 'features' | 'labels'>,
+): Uint8Array {
+  const records = concatBytes(keccak(features), keccak(labels));
+  return taggedDigest('veritrain/accuracy-part-seed/v2', concatBytes(dataSeed, word(part), digest, records));
 }
 
 /** Of each part. @throws Rejection STEP_RANGE_*, STEP_PLAN, STEP_EXTENSION */
@@ -127,7 +147,10 @@ export function verifyAccuracyBundle(bundle: Uint8Array, document: AccuracyDocum
   const { jobId, manifest, profile, weights, parts } = document;
   if (proofs.length !== parts.length) refuse('PROOF_SEGMENTS', `${parts.length} proofs`, proofs.length, rule);
   const plans = accuracyPlans(document);
-  const setRoot = datasetRoot(parts.map(({ data }, k) => dataDigestOf(data, plans[k]!)));
+  const leaves = parts.map(({ data }, k) => dataDigestOf(data, plans[k]!));
+  if (new Set(leaves.map(to0x)).size < leaves.length)
+    refuse('PROOF_STATEMENT', 'parts of their own', 'one twice', rule);
+  const setRoot = datasetRoot(leaves);
   const shown = parts.map((part, k) => {
     const outerDigest = accuracyOuterDigest(jobId, setRoot, k);
     const statement: AccuracyStatement = { manifest, profile, outerDigest, weights, ...part };
@@ -137,7 +160,7 @@ export function verifyAccuracyBundle(bundle: Uint8Array, document: AccuracyDocum
   const weakest = shown.reduce((a, b) => (b.soundnessBits < a.soundnessBits ? b : a));
   return {
     statementDigest: taggedDigest('veritrain/accuracy-statement/v1', utf8(accuracyText(document))),
-    ...{ jobId, setRoot, weights: weightsDigestOf(weights, plans[0]!) },
+    ...{ jobId, setRoot, weights: weightsDigestOf(weights, plans[0]!), manifest: manifestDigest(manifest) },
     records: sum(shown.map(({ records }) => records)),
     correct: sum(shown.map(({ correct }) => correct)),
     soundnessBits: weakest.soundnessBits,

@@ -138,7 +138,8 @@ export function count(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
     return refuse('PROOF_STATEMENT', 'a whole number', value, rule);
   }
-  return value;
+  // −0 has no canonical text.
+  return value + 0;
 }
 
 /** A commitment of scheme `fxt-zk/1`. */

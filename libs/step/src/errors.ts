@@ -1,19 +1,10 @@
 /** How libs/step refuses: one helper for coded rejections and the typed guard violation of libs/step/SPEC.md §1. */
-import { Rejection } from '#attestation/base';
+import { inWords, Rejection } from '#attestation/base';
 
 /** @throws Rejection always, with `code` */
 export function refuse(code: string, expected: string, got: unknown, rule: string): never {
-  const text = describe(got);
+  const text = inWords(got);
   throw new Rejection(code, { expected, got: text.length > 120 ? `${text.slice(0, 120)}…` : text, rule });
-}
-
-/** Shallow on purpose: what came may be nested as deep as its sender liked. */
-function describe(value: unknown): string {
-  if (Array.isArray(value)) {
-    const isFlat = value.length <= 16 && value.every((entry) => typeof entry !== 'object');
-    return isFlat ? `[${value.map(String).join(', ')}]` : `a list of ${value.length}`;
-  }
-  return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
 /** How much larger a tensor was than some steps before. */

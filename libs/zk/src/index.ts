@@ -6,5 +6,5 @@ export { KernelBackend } from './prover/kernel-backend.js';
 export type { OpenableCommitment } from './commit/commit.js';
 export { commitData, commitWeights } from './prover/commitments.js';
 export { proveSegment, type ProverPhase, type SegmentProof, type WeightSecret } from './prover/prove.js';
-export { proveAccuracy } from './prover/prove-accuracy.js';
+export { countRight, proveAccuracy } from './prover/prove-accuracy.js';
 export { createExactTrainer } from './prover/trainer.js';

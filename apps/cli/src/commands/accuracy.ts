@@ -1,6 +1,13 @@
 /** `veritrain prove --accuracy`, and what `proof verify` says of such a proof. */
 import { ConfigurationError, to0x } from '#attestation/base';
-import { readJson, requireRecords, requireWeights, type RecordFiles, type WeightFiles } from '#libs/client';
+import {
+  readJson,
+  requireManifest,
+  requireRecords,
+  requireWeights,
+  type RecordFiles,
+  type WeightFiles,
+} from '#libs/client';
 import { parseAccuracyDocument, verifyAccuracyBundle, type VerifiedAccuracyBundle } from '#libs/proof';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { runProver, type AccuracyReport } from '../proof/prover-process.js';
@@ -48,7 +55,7 @@ export async function proveAccuracy(options: AccuracyOptions, write: (files: Fil
 }
 
 /** Files that a statement has to be about. */
-export type OwnFiles = Partial<RecordFiles & WeightFiles>;
+export type OwnFiles = Partial<RecordFiles & WeightFiles & { readonly manifest: string }>;
 
 const ofRecords = ['images', 'labels', 'dataSeed'] as const;
 const ofWeights = ['weights', 'weightsSeed'] as const;
@@ -63,7 +70,7 @@ export function requireWholeFiles(files: OwnFiles): void {
 
 /** @throws ConfigurationError ARGUMENT for files that a statement of another kind says nothing of */
 export function requireNoFiles(files: OwnFiles): void {
-  const other = given(files, [...ofRecords, ...ofWeights]);
+  const other = given(files, [...ofRecords, ...ofWeights, 'manifest']);
   if (other !== undefined) refuseArgument(`an accuracy statement with ${dashed(other)}`, 'another');
 }
 
@@ -71,6 +78,7 @@ export function requireNoFiles(files: OwnFiles): void {
 export function judgeAccuracy(bundle: Uint8Array, json: unknown, files: OwnFiles): VerifiedAccuracyBundle {
   const document = parseAccuracyDocument(json);
   const verified = verifyAccuracyBundle(bundle, document);
+  if (files.manifest !== undefined) requireManifest(document, files.manifest);
   if (hasRecords(files)) requireRecords(document, files);
   if (hasWeights(files)) requireWeights(document, files);
   return verified;
@@ -92,11 +100,14 @@ export function accuracyFound(
     statementDigest: to0x(verified.statementDigest),
     weightsDigest: to0x(verified.weights),
     setRoot: to0x(verified.setRoot),
+    manifestDigest: to0x(verified.manifest),
     jobId: to0x(verified.jobId),
   };
   const strength = { soundnessBits, soundnessSumBits, soundnessRounds };
-  const compared = { ownRecords: hasRecords(files), ownWeights: hasWeights(files) };
+  const ownManifest = files.manifest !== undefined;
+  const compared = { ownRecords: hasRecords(files), ownWeights: hasWeights(files), ownManifest };
   const left = [
+    ...(ownManifest ? [] : ['that the manifest is that of your job: by it weights are read']),
     ...(compared.ownWeights ? [] : ['that the weights are those you bought']),
     ...(compared.ownRecords ? [] : ['that the root of the records is that of your set']),
   ];
@@ -107,6 +118,7 @@ export function accuracyFound(
       ['statement', digests.statementDigest],
       ['weights', `${digests.weightsDigest}${compared.ownWeights ? ', yours' : ''}`],
       ['records', `${digests.setRoot}${compared.ownRecords ? ', yours' : ''}`],
+      ['manifest', `${digests.manifestDigest}${ownManifest ? ', yours' : ''}`],
       ['soundness', `${soundnessBits.toFixed(1)} bits per round, ${soundnessSumBits.toFixed(1)} in all`],
       ...(left.length > 0 ? [['you check', left.join(', and ')] satisfies [string, string]] : []),
     ],
@@ -124,7 +136,7 @@ function readable(report: AccuracyReport, out: string): string {
     ['parameters', `${report.profile}, ${report.soundnessBits} bits per round, ${report.soundnessSumBits} in all`],
     [
       'openings',
-      `${openings.weights} of the ${openings.budget} that the commitment to the weights has, 1 of each part's`,
+      `${openings.weights} of the ${openings.budget} that the commitment to the weights has, 1 of each part's; those of other statements under your seeds count too`,
     ],
     ['time', `${report.proveWallSeconds} s, ${report.proveCpuSeconds} CPU s`],
     ['memory', `${Math.ceil(report.peakBytes / 2 ** 20)} MiB linear`],

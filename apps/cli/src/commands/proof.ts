@@ -81,8 +81,11 @@ export function addProofCommands(program: Command): void {
     .option('--state-digest <to0x>', 'state digest that the weights at the first step are claimed to have')
     .option('--accuracy', 'prove of --weights how many records of the files they class right, and nothing of training')
     .option('--correct <k>', 'with --accuracy: how many to prove; else all that are classed right', whole(0))
-    .option('--weights-seed <file>', 'with --accuracy: 64 hexadecimal digits that open the commitment to the weights')
-    .option('--data-seed <file>', 'with --accuracy: those of the commitment to the records; else both are drawn')
+    .option(
+      '--weights-seed <file>',
+      'with --accuracy and --profile: 64 hexadecimal digits, of one commitment to weights',
+    )
+    .option('--data-seed <file>', 'with --accuracy: those of commitments to records; else both are drawn')
     .option('--json', 'print one JSON document')
     .action(prove);
   const proof = program.command('proof').description('check proofs, make keys');
@@ -104,6 +107,7 @@ export function addProofCommands(program: Command): void {
     .requiredOption('--statement <file>', 'its statement')
     .option('--verification-key <to0x>', 'digest of the only Groth16 key that is taken', digest)
     .option('--no-development-keys', 'refuse Groth16 keys that one machine made')
+    .option('--manifest <file>', 'refuse an accuracy statement under another manifest, which reads weights otherwise')
     .option('--images <file>', 'refuse an accuracy statement about other records than those of this IDX file')
     .option('--labels <file>', 'their labels; with --images')
     .option('--data-seed <file>', 'what opens the commitment to them; with --images')

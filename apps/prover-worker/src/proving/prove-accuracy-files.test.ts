@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CodedError, Rejection, concatBytes, fromHex, to0x } from '#attestation/base';
 import {
+  accuracyPartSeed,
   accuracyText,
   parseAccuracyDocument,
   parseProofBundle,
@@ -19,7 +20,7 @@ import { deriveAccuracyPlan, profileNamed, weightsDigestOf } from '#libs/zk/veri
 import { writeIdx } from '#test/idx-file';
 import { proveAccuracyFiles } from './prove-accuracy-files.js';
 import { proveFiles } from './prove-files.js';
-import { proveParts } from './prove-parts.js';
+import { proveParts, sharesOf } from './prove-parts.js';
 import { parseAccuracyRequest, parseProveRequest } from './request.js';
 
 const manifest = profileManifest('fx1', { dims: [6, 5, 3], batch: 4, e: 5, steps: 20, seed: `0x${'5a'.repeat(32)}` });
@@ -213,14 +214,44 @@ describe('a set in three parts', () => {
     const [a, b, c] = document.parts;
     const verify = (parts: AccuracyDocument['parts']) => () => verifyAccuracyBundle(bundle, { ...document, parts });
     expect(verify([a!, b!])).toThrow('PROOF_SEGMENTS');
-    expect(verify([a!, a!, c!])).toThrow('STEP_');
+    expect(verify([a!, a!, c!])).toThrow('PROOF_STATEMENT');
     expect(verify([b!, a!, c!])).toThrow('STEP_');
   });
 
-  it('shows fewer in its last parts', () => {
-    const [a] = document.parts;
-    const fewer = proveParts(backend, { ...request, correct: a!.correct }, () => undefined);
-    expect(fewer.document.parts.map(({ correct }) => correct)).toEqual([a!.correct, 0, 0]);
-    expect(verifyAccuracyBundle(fewer.bundle, fewer.document).correct).toBe(a!.correct);
+  it('shows fewer in every part where fewer are asked for', () => {
+    const all = document.parts.map(({ correct }) => correct);
+    const asked = all.reduce((sum, one) => sum + one, 0) - 3;
+    const fewer = proveParts(backend, { ...request, correct: asked }, () => undefined);
+    const shown = fewer.document.parts.map(({ correct }) => correct);
+    expect(shown.every((one, k) => one <= all[k]!)).toBe(true);
+    expect(verifyAccuracyBundle(fewer.bundle, fewer.document).correct).toBe(asked);
+    expect(() => proveParts(backend, { ...request, correct: asked + 4 }, () => undefined)).toThrow('ACCURACY_COUNT');
+  });
+
+  it.each([
+    [7500, [4000, 4000, 1500], [3072, 3072, 1356]],
+    [7500, [4000, 2000, 1500], [4000, 2000, 1500]],
+    [10, [4096, 4096, 1808], [5, 4, 1]],
+    [0, [4096, 4096, 1808], [0, 0, 0]],
+  ])('shows %i of %j right records as %j', (asked, right, shares) => {
+    const records = [4096, 4096, 1808];
+    expect(
+      sharesOf(
+        asked,
+        right.map((one, k) => ({ right: one, records: records[k]! })),
+      ),
+    ).toEqual(shares);
+  });
+
+  it('commits to other records, or under another profile, under another seed', () => {
+    const records = { features: request.examples.features, labels: request.examples.labels };
+    const seed = accuracyPartSeed(request.dataSeed, 0, first!, records);
+    const others = [
+      accuracyPartSeed(request.dataSeed, 1, first!, records),
+      accuracyPartSeed(request.dataSeed, 0, second!, records),
+      accuracyPartSeed(request.dataSeed, 0, first!, { ...records, labels: records.labels.map((one) => one ^ 1) }),
+      accuracyPartSeed(request.weightsSeed, 0, first!, records),
+    ];
+    expect(new Set([seed, ...others].map(to0x)).size).toBe(5);
   });
 });

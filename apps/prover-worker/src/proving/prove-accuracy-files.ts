@@ -41,6 +41,12 @@ export async function proveAccuracyFiles(
   const examples = await loadExamples(manifest, request, (count) => Uint32Array.from({ length: count }, (_, i) => i));
   const weights = decodeWeights(manifest, await readLimited(request.weights));
   const plans = accuracyParts(manifest, request.profile, examples.count, request.weightsSeed !== undefined);
+  if (request.weightsSeed !== undefined && request.profile === 'auto') {
+    throw new Rejection('PROVE_REQUEST', {
+      ...{ expected: 'a profile by name with a seed of weights', got: 'auto', rule: 'prover worker, request' },
+      action: 'name the profile of the commitment that the seed opens: one seed is of one commitment',
+    });
+  }
   const [weightsSeed, dataSeed] = [await seedOf(request.weightsSeed), await seedOf(request.dataSeed)];
   const job = { manifest, plans, weights, examples, weightsSeed, dataSeed, correct: request.correct };
   return withProver(plans[0]!, request, onProgress, ({ backend, prove }) => {

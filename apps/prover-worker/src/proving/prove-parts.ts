@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Rejection } from '#attestation/base';
 import { accuracyOuterDigest, accuracyPartSeed, encodeAccuracyBundle, type AccuracyDocument } from '#libs/proof';
 import { datasetRoot, sliceExamples, type Examples, type Manifest, type Weights } from '#libs/step';
-import { commitData, commitWeights, proveAccuracy, type Backend } from '#libs/zk';
+import { commitData, commitWeights, countRight, proveAccuracy, type Backend } from '#libs/zk';
 import { dataDigestOf, type Plan } from '#libs/zk/verifier';
 
 interface Parts {
@@ -28,7 +28,8 @@ interface ProvedParts {
 const keptMax = 4;
 
 /**
- * Where fewer records are shown than are right, it is the last parts that show fewer.
+ * Where fewer records are shown than are right, every part shows fewer, in proportion: one that is shown whole would tell how
+ * many of its records are right.
  *
  * @param onPhase called when a phase begins, with the percentage that is done
  * @throws Rejection ACCURACY_COUNT; GuardViolation GUARD_VIOLATION; ConfigurationError ZK_MEMORY_EXCEEDED
@@ -47,20 +48,26 @@ export function proveParts(
   const sets = plans.map((plan, k) => {
     const records = sliceExamples(manifest, examples, first, plan.shape.batch);
     first += records.count;
-    const seed = accuracyPartSeed(dataSeed, k);
+    const seed = accuracyPartSeed(dataSeed, k, plan, records);
     const { commitment, ...opened } = commitData(backend, plan, records, seed);
     return { plan, records, seed, commitment, ...(k < keptMax && { openedData: { ...opened, commitment } }) };
   });
+  const shown = sharesOf(
+    correct,
+    sets.map(({ plan, records }) => ({
+      records: records.count,
+      right: correct === Infinity ? Infinity : countRight(backend, plan, weights, records),
+    })),
+  );
   const setRoot = datasetRoot(sets.map(({ plan, commitment }) => dataDigestOf(commitment, plan)));
-  let left = correct;
   const proved = sets.map(({ plan, records, seed, commitment: data, openedData }, k) => {
     const outerDigest = accuracyOuterDigest(jobId, setRoot, k);
-    const made = proveAccuracy(
+    return proveAccuracy(
       backend,
       plan,
       {
         statement: { manifest, profile, outerDigest, records: records.count, data, weights: W.commitment },
-        correctMax: left,
+        correctMax: shown[k]!,
         weights: { weights, seed: weightsSeed, opened: W },
         examples: records,
         dataSeed: seed,
@@ -69,10 +76,7 @@ export function proveParts(
       },
       (phase) => onPhase(phase, Math.round(10 + (88 * (k + phaseStarts[phase])) / sets.length)),
     );
-    left -= made.statement.correct;
-    return made;
   });
-  if (correct !== Infinity && left > 0) refuseCount(correct, correct - left);
   return {
     bundle: encodeAccuracyBundle(proved.map(({ proof }) => proof)),
     document: {
@@ -80,6 +84,23 @@ export function proveParts(
       parts: proved.map(({ statement: { records, correct: shown, data } }) => ({ records, correct: shown, data })),
     },
   };
+}
+
+/** How many each part shows. @throws Rejection ACCURACY_COUNT where so many are not right */
+export function sharesOf(asked: number, parts: readonly { readonly records: number; readonly right: number }[]) {
+  if (asked === Infinity) return parts.map(() => Infinity);
+  const total = parts.reduce((sum, { right }) => sum + right, 0);
+  if (asked > total) refuseCount(asked, total);
+  // In proportion to its records; what is over goes to parts that have more right ones, one by one.
+  const count = parts.reduce((sum, { records }) => sum + records, 0);
+  const shares = parts.map(({ records, right }) => Math.min(right, Math.floor((asked * records) / count)));
+  let left = asked - shares.reduce((sum, share) => sum + share, 0);
+  for (let k = 0; left > 0; k = (k + 1) % parts.length) {
+    if (shares[k]! === parts[k]!.right) continue;
+    shares[k]! += 1;
+    left -= 1;
+  }
+  return shares;
 }
 
 /** Share of a part's proving time at which a phase begins, as measured on 784-64-10. */

@@ -51,7 +51,7 @@ function statement(): AccuracyDocument {
   const examples = orderExamples(manifest, ...records, inOrder);
   const parts = form.parts.map((part, k) => {
     const ofPart = sliceExamples(manifest, examples, k === 0 ? 0 : sizes[0]!, part.records);
-    return { ...part, data: createCommitter(plans[k]!).data(ofPart, accuracyPartSeed(dataSeed, k)) };
+    return { ...part, data: createCommitter(plans[k]!).data(ofPart, accuracyPartSeed(dataSeed, k, plans[k]!, ofPart)) };
   });
   return { ...form, parts, weights: createCommitter(plans[0]!).weights(weights, weightsSeed) };
 }

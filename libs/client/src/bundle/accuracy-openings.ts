@@ -4,9 +4,18 @@
  */
 import { equalBytes, Rejection, to0x } from '#attestation/base';
 import { accuracyPartSeed, accuracyPlans, type AccuracyDocument } from '#libs/proof';
-import { decodeWeights, idxBytesMax, orderExamples, parseIdxImages, parseIdxLabels, sliceExamples } from '#libs/step';
+import {
+  decodeWeights,
+  idxBytesMax,
+  manifestDigest,
+  orderExamples,
+  parseIdxImages,
+  parseIdxLabels,
+  parseManifest,
+  sliceExamples,
+} from '#libs/step';
 import { createCommitter, dataDigestOf, weightsDigestOf } from '#libs/zk/commit';
-import { readBytes } from '../files.js';
+import { readBytes, readJson } from '../files.js';
 import { readSecret } from '../secrets.js';
 
 /** Paths; the seeds are of files of 64 hexadecimal digits. */
@@ -44,10 +53,20 @@ export function requireRecords(document: AccuracyDocument, files: RecordFiles): 
   plans.forEach((plan, k) => {
     const { records, data } = parts[k]!;
     const ofPart = sliceExamples(manifest, examples, first, records);
-    const own = committers.get(plan)!.data(ofPart, accuracyPartSeed(seed, k));
+    const own = committers.get(plan)!.data(ofPart, accuracyPartSeed(seed, k, plan, ofPart));
     const [due, got] = [dataDigestOf(own, plan), dataDigestOf(data, plan)];
     if (!equalBytes(due, got)) refuseOther(`records ${first} to ${first + records - 1} as ${to0x(due)}`, to0x(got));
     first += records;
+  });
+}
+
+/** @throws Rejection ACCURACY_MANIFEST where weights are read by another manifest, and so may class otherwise; MANIFEST_* */
+export function requireManifest({ manifest }: AccuracyDocument, file: string): void {
+  const [due, got] = [parseManifest(readJson(file)), manifest].map(manifestDigest);
+  if (equalBytes(due!, got!)) return;
+  throw new Rejection('ACCURACY_MANIFEST', {
+    ...{ expected: `manifest ${to0x(due!)}`, got: to0x(got!), rule },
+    action: 'ask for a statement under the manifest of your job',
   });
 }
 

@@ -1,6 +1,6 @@
 /** Proving that committed weights class at least so many records of a committed set right (libs/zk/SPEC.md §21). */
 import { Rejection } from '#attestation/base';
-import type { Examples } from '#libs/step';
+import type { Examples, Weights } from '#libs/step';
 import { hashMatrix, type OpenableCommitment } from '../commit/commit.js';
 import type { Plan } from '../relation/plan.js';
 import { accuracyContext, accuracyScheme, openAccuracy, type AccuracyStatement } from '../verifier/accuracy.js';
@@ -75,6 +75,16 @@ export function classRecords(
   const correct = showAtMost(plan, witness, correctMax);
   for (const [name, counts] of countLookups(backend, shape, witness)) witness.witness.set(name, counts);
   return { witness, correct };
+}
+
+/** How many records weights class right. @throws GuardViolation GUARD_VIOLATION */
+export function countRight(backend: Backend, plan: Plan, weights: Weights, examples: Examples): number {
+  const mark = backend.mark();
+  try {
+    return rightRecords(plan, executeSegment(backend, plan.shape, weights, examples, 0, [0])).length;
+  } finally {
+    backend.release(mark);
+  }
 }
 
 /** Places in [class, record] of the classes that are selected, of real records. */

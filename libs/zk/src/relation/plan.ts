@@ -103,6 +103,9 @@ export function derivePlanUnchecked(manifest: Manifest, profile: Profile, varian
   return planOf(shape, profile, variant, 'fxt-zk/plan/1');
 }
 
+/** More have less than 100 bits under any profile, and nothing is laid out for them. */
+const lookupVarsMax = 26;
+
 /** @throws Rejection STEP_PLAN */
 export function requireProvable(manifest: Manifest): void {
   const { provable, reasons } = provability(manifest);
@@ -116,6 +119,9 @@ export function requireProvable(manifest: Manifest): void {
  */
 export function planOf(shape: Shape, profile: Profile, variant: Variant, tag: string): Plan {
   const lookups = lookupLayout(shape);
+  if (lookups.vars > lookupVarsMax) {
+    refuse('STEP_PLAN', `at most 2^${lookupVarsMax} lookups`, `2^${lookups.vars}`, 'libs/zk/SPEC.md §12');
+  }
   const messages = countMessages(shape, lookups, profile);
   const specs: Record<DataTree, BlockSpec[]> = {
     S: witnessBlocks(shape, messages.padVars),

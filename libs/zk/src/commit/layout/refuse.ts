@@ -1,7 +1,7 @@
 /** One helper for refusals of this folder. */
-import { Rejection } from '#attestation/base';
+import { inWords, Rejection } from '#attestation/base';
 
 /** @throws Rejection always, with `code` */
 export function refuse(code: string, expected: string, got: unknown, rule: string): never {
-  throw new Rejection(code, { expected, got: String(got), rule });
+  throw new Rejection(code, { expected, got: inWords(got), rule });
 }
