@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { within } from '#libs/process';
+import { closeWithinGrace, within } from '#libs/process';
 import { now } from './answers.js';
 import { AttestorController } from './attestor.controller.js';
 import { createAttestor } from './attestor.js';
@@ -59,6 +59,7 @@ async function createApp(parts: Parts, own: readonly Type[], speaker: Provider):
     },
     { logger: ['error', 'warn'], bodyParser: false },
   );
+  closeWithinGrace(app.getHttpServer());
   configureHttp(app, parts.config, parts.metrics);
   app.useGlobalFilters(new ProblemFilter(parts.logger));
   return app;

@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { entryBytesMax } from '#attestation/log';
 import { Lease, LogService, openLogDatabase } from '#libs/log';
-import { lockDirectory } from '#libs/process';
+import { closeWithinGrace, lockDirectory } from '#libs/process';
 import { createLogger } from '#libs/telemetry';
 import type { Anchors } from './anchors.js';
 import { EntriesController } from './entries.controller.js';
@@ -57,11 +57,12 @@ export async function createLogApp(settings: LogSettings): Promise<NestExpressAp
       providers: [
         { provide: LOG, useValue: log },
         { provide: STORE, useValue: store },
-        { provide: Symbol('end'), useValue: { onModuleDestroy: close } },
+        { provide: Symbol('end'), useValue: { onApplicationShutdown: close } },
       ],
     },
     { logger: ['error', 'warn'], bodyParser: false },
   );
+  closeWithinGrace(app.getHttpServer());
   app.disable('x-powered-by');
   app.useBodyParser('raw', { limit: entryBytesMax, type: () => true });
   app.useGlobalFilters(new ProblemFilter(logger));

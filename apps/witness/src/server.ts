@@ -1,5 +1,6 @@
 /** A witness over HTTP. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { closeWithinGrace } from '#libs/process';
 import type { Logger } from '#libs/telemetry';
 import type { Witness } from './witness.js';
 
@@ -17,6 +18,7 @@ export function createWitnessServer(witness: Witness, logger: Logger): Server {
   });
   server.requestTimeout = requestMs;
   server.headersTimeout = requestMs;
+  closeWithinGrace(server);
   return server;
 }
 

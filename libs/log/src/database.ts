@@ -51,6 +51,8 @@ async function openServer(url: string): Promise<LogDatabase> {
     connectionTimeoutMillis: 5000,
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: idleInTransactionMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   });
   // A connection that breaks while nobody uses it is replaced at the next query.
   pool.on('error', () => undefined);

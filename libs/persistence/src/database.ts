@@ -50,7 +50,15 @@ async function openServer(location: DatabaseLocation & { kind: 'server' }): Prom
   const dataSource = await new DataSource({
     ...sharedOptions,
     url: location.url,
-    extra: { max: location.poolSize, Client: GuardedClient, connectionTimeoutMillis: 5000, statement_timeout: 30_000 },
+    extra: {
+      ...{ max: location.poolSize, Client: GuardedClient },
+      ...{
+        connectionTimeoutMillis: 5000,
+        statement_timeout: 30_000,
+        keepAlive: true,
+        keepAliveInitialDelayMillis: 10_000,
+      },
+    },
     poolErrorHandler: () => undefined,
   }).initialize();
   const runner = dataSource.createQueryRunner();

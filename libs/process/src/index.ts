@@ -1,4 +1,5 @@
 export { isAlive, thisProcess } from './alive.js';
+export { closeWithinGrace } from './close-within.js';
 export { lockDirectory, lockFile } from './directory-lock.js';
 export { nodeCommand, programFile } from './node-command.js';
 export { freePort, isListening } from './port.js';

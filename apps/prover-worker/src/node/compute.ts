@@ -84,7 +84,7 @@ function ask<K extends ComputeEvent['type']>(
   });
 }
 
-function ended(got: string): CollateralError {
+export function ended(got: string): CollateralError {
   return new CollateralError('PROVER_ENDED', {
     expected: 'the computing process to answer',
     got,
