@@ -1,5 +1,5 @@
 /** Files that commands read and write, with limits and plain failures. */
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 
@@ -39,12 +39,41 @@ export function readJson(path: string, bytesMax = 16 * 1024 * 1024): unknown {
   }
 }
 
-/** Writes whole or not at all; makes the folder. @param mode file permissions, for example 0o600 for secrets */
+/**
+ * Writes whole or not at all; makes the folder.
+ *
+ * @param mode file permissions, for example 0o600 for secrets
+ * @throws ConfigurationError FILE_UNWRITABLE
+ */
 export function writeWhole(path: string, data: Uint8Array | string, mode = 0o644): void {
-  mkdirSync(dirname(path), { recursive: true });
   const partial = `${path}.partial-${process.pid}`;
-  writeFileSync(partial, data, { mode });
-  renameSync(partial, path);
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(partial, data, { mode });
+    renameSync(partial, path);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw unwritable('file', path, error);
+  }
+}
+
+/** Makes a folder that results go to, before the work for them begins. @throws ConfigurationError FILE_UNWRITABLE */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw unwritable('folder', path, error);
+  }
+}
+
+/** As an error of this command. */
+export function unwritable(what: 'file' | 'folder', path: string, error: unknown): ConfigurationError {
+  return new ConfigurationError('FILE_UNWRITABLE', {
+    expected: `a ${what} that can be written at ${path}`,
+    got: (error as NodeJS.ErrnoException).code ?? 'an error',
+    rule: 'arguments of this command',
+    action: 'name another path, or see what stands there',
+  });
 }
 
 export function unreadable(path: string, error: unknown): ConfigurationError {

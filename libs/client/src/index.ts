@@ -12,7 +12,7 @@ export { shardPath } from './dataset/files.js';
 export { sealFiles, type SealRequest } from './dataset/seal-files.js';
 export { sealData, type SealDataRequest } from './dataset/seal-data.js';
 export { type Progress, type Watch } from './dataset/watch.js';
-export { readBytes, readJson, unreadable, writeWhole } from './files.js';
+export { makeFolder, readBytes, readJson, unreadable, unwritable, writeWhole } from './files.js';
 export { type BackendWish } from './job/backend.js';
 export { openChain, type ClientChain } from './job/chain.js';
 export { orderJob } from './job/order.js';

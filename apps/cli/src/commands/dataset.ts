@@ -112,7 +112,8 @@ async function seal(options: SealOptions): Promise<void> {
     if (images === undefined || labels === undefined) throw noSource();
     return print(await sealFiles({ ...options, images, labels }, watch), options);
   }
-  const source = { ...(labels && { labels }), ...sourceOf(options) };
+  const table = labels ?? planned(manifest).labels;
+  const source = { ...(table && { labels: table }), ...sourceOf(options) };
   const asked = { choices: choicesOf(options), source, validation: validation ?? planned(manifest).validation };
   const apart = arraysIn(options.validationArrays);
   const { dataset, report } = await sealData({ manifest, data, ...asked, validationSource: apart, out, key }, watch);

@@ -166,11 +166,7 @@ function writeBoth(...files: readonly (readonly [path: string, data: Uint8Array 
       written.push(path);
     } catch (error) {
       for (const other of written) rmSync(other, { force: true });
-      throw new ConfigurationError('FILE_UNWRITABLE', {
-        expected: `a file that can be written at ${path}`,
-        got: (error as NodeJS.ErrnoException).code ?? 'an error',
-        rule: 'arguments of this command',
-      });
+      throw error;
     }
   }
 }

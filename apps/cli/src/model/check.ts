@@ -6,7 +6,7 @@ import { to0x } from '#attestation/base';
 import { readJson } from '#libs/client';
 import { estimate } from '#libs/models';
 import { checkHeaderFits, manifestDigest, netProvability, parseNetManifest } from '#libs/step';
-import { openData, recordsOf, type DataOptions } from './data.js';
+import { openData, recordsOf, usage, type DataOptions } from './data.js';
 import { dataBeside, tokenizerName } from './folder.js';
 
 export interface CheckOptions extends DataOptions {
@@ -19,7 +19,7 @@ export async function checkModel(path: string, options: CheckOptions): Promise<C
   const costs = estimate(m);
   const reasons = netProvability(m);
   const rows = options.data === undefined ? null : await rowsOf(path, options.data, options);
-  const price = options.pricePerHour === undefined ? null : (Number(options.pricePerHour) * costs.seconds) / 3600;
+  const price = options.pricePerHour === undefined ? null : (amount(options.pricePerHour) * costs.seconds) / 3600;
   return {
     ...{ digest: to0x(manifestDigest(m)), steps: m.steps, batch: m.batch, ...costs, price, rows },
     evidence: reasons.length === 0 ? 'a step proof may cover it' : 'attested only',
@@ -53,4 +53,10 @@ export interface CheckedModel {
   readonly rows: { readonly train: number; readonly validation: number } | null;
   readonly evidence: string;
   readonly reasons: readonly string[];
+}
+
+function amount(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
+  throw usage('--price-per-hour as a number of 0 or more', text);
 }

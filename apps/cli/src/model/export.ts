@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeWith } from '#libs/data';
-import { readBytes, writeWhole } from '#libs/client';
+import { makeFolder, readBytes, writeWhole } from '#libs/client';
 import {
   exportOnnx,
   exportSafetensors,
@@ -38,6 +38,7 @@ interface ExportedReport {
 
 export async function exportModel(options: ExportOptions): Promise<ExportedReport> {
   const model = readModel(options.model);
+  makeFolder(options.out);
   const { manifest, header, parameters } = model;
   const takesReal = options.integers !== true && header.columns.some(({ kind }) => kind === 'number');
   const bytes = exportOnnx(manifest, parameters, {

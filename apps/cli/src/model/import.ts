@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { to0x } from '#attestation/base';
-import { writeWhole } from '#libs/client';
+import { makeFolder, writeWhole } from '#libs/client';
 import { estimate, planBrought, type Adapting, type Agreement, type NewHead } from '#libs/models';
 import { encodeWeights, manifestDigest } from '#libs/step';
 import { compareExported, compareFile } from './agreement.js';
@@ -45,6 +45,7 @@ export interface ImportedReport {
 export async function importModel(file: string, options: ImportOptions): Promise<ImportedReport> {
   const seed = options.seed ?? to0x(randomBytes(32));
   const adapting = adaptingOf(options);
+  makeFolder(options.out);
   const work = mkdtempSync(join(tmpdir(), 'veritrain-import-'));
   try {
     const source = await openData(options.from, options);

@@ -9,7 +9,7 @@ import { manifestDigest } from '#libs/step';
 import { headerOf, openData, type DataOptions } from './data.js';
 import { tokenizerName, writePlan } from './folder.js';
 import { readingOf, wishOf, type WishOptions } from './wish.js';
-import { writeWhole, type Watch } from '#libs/client';
+import { makeFolder, writeWhole, type Watch } from '#libs/client';
 
 export interface InitOptions extends DataOptions, WishOptions {
   readonly from: string;
@@ -32,6 +32,7 @@ interface InitReport {
 
 /** @param watch of the reading of the data */
 export async function initModel(options: InitOptions, watch: Watch = {}): Promise<InitReport> {
+  makeFolder(options.out);
   const seed = options.seed ?? to0x(randomBytes(32));
   const work = mkdtempSync(join(tmpdir(), 'veritrain-init-'));
   try {

@@ -1,5 +1,5 @@
 /** The commands around a model, from a file to predictions. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
@@ -72,6 +72,24 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
   expect(Number(made.floatDifference)).toBeLessThan(0.05);
   const lines = readFileSync(at('out.csv'), 'utf8').trim().split('\n');
   expect(lines.map((line) => line.split(',')[1])).toEqual(['kind', 'plum', 'apple', expect.any(String)]);
+  // What is read is never written over, and what stood there before a refusal stays.
+  writeFileSync(at('own.csv'), readFileSync(at('new.csv')));
+  for (const out of [at('own.csv'), join(at('model'), 'weights.bin')]) {
+    const before = readFileSync(out);
+    const over = await veritrain('predict', '--model', at('model'), '--data', at('own.csv'), '--out', out);
+    expect([over.error?.code, readFileSync(out).equals(before)]).toEqual(['USAGE', true]);
+  }
+  writeFileSync(at('ragged.csv'), 'length,weight,color\n1,2,red\n1,2\n');
+  const former = readFileSync(at('out.csv'));
+  const ragged = await veritrain('predict', '--model', at('model'), '--data', at('ragged.csv'), '--out', at('out.csv'));
+  expect([ragged.error?.code, readFileSync(at('out.csv')).equals(former)]).toEqual(['DATA_ROW_WIDTH', true]);
+  for (const out of [at('model'), join(at('out.csv'), 'x.csv')]) {
+    const none = await veritrain('predict', '--model', at('model'), '--data', at('new.csv'), '--out', out);
+    expect(['USAGE', 'FILE_UNWRITABLE']).toContain(none.error?.code);
+  }
+  expect((await veritrain(...train.slice(0, -1), at('out.csv'))).error?.code).toBe('FILE_UNWRITABLE');
+  expect((await veritrain('model', 'check', manifest, '--price-per-hour', 'abc')).error?.code).toBe('USAGE');
+  expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
   writeFileSync(at('odd.csv'), 'length,weight,color\n,1e9,red\n');
   const odd = await veritrain('predict', '--model', at('model'), '--data', at('odd.csv'), '--out', at('odd-out.csv'));
   expect(odd).toMatchObject({ rows: 1, unseen: {}, missing: { length: 1 }, clamped: { weight: 1 } });

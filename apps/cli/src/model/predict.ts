@@ -1,7 +1,4 @@
 /** `veritrain predict` and `evaluate`: exact outputs of a model on a user's file, in the user's own words. */
-import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
-import { once } from 'node:events';
 import { NetForward } from '#libs/onnx';
 import { encodeWith, type Encoding } from '#libs/data';
 import { answers } from '#libs/models';
@@ -10,6 +7,7 @@ import type { DataOptions } from './data.js';
 import { FloatModel, Meter, type Measures } from './exact.js';
 import { readModel } from './folder.js';
 import { featuresFrom, openedFor } from './new-data.js';
+import { openOutput } from './output-file.js';
 
 export interface PredictOptions extends DataOptions {
   readonly model: string;
@@ -52,11 +50,11 @@ export async function predict(options: PredictOptions & { readonly out: string }
   const encoding = encodeWith(header, await openedFor(model, options), 'features');
   const forward = await NetForward.open(manifest);
   const float = await FloatModel.open(manifest, parameters);
-  const file = createWriteStream(options.out, { mode: 0o600 });
   const wording = answers(header, netOf(manifest).output);
-  file.write(`${csvLine(['row', ...wording.columns])}\n`);
   let [count, floatDifference] = [0, 0];
+  const file = await openOutput(options.out, [options.data, options.model]);
   try {
+    await file.write(`${csvLine(['row', ...wording.columns])}\n`);
     for await (const { count: rows, first, bytes } of encoding.batches()) {
       const features = featuresFrom(manifest, bytes, rows);
       for await (const part of forward.outputs(parameters, { count: rows, features })) {
@@ -65,7 +63,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
           const own = part.output.subarray(i * width, (i + 1) * width);
           return csvLine([String(first + part.first + i), ...wording.of(own)]);
         });
-        if (!file.write(`${lines.join('\n')}\n`)) await once(file, 'drain');
+        await file.write(`${lines.join('\n')}\n`);
         const compared = Math.min(part.rows, comparedRows - count);
         if (compared > 0) {
           const from = (part.first * features.length) / rows;
@@ -76,10 +74,9 @@ export async function predict(options: PredictOptions & { readonly out: string }
         count += part.rows;
       }
     }
+    await file.keep();
   } finally {
-    await Promise.all([forward.close(), float.close()]);
-    file.end();
-    await finished(file);
+    await Promise.all([forward.close(), float.close(), file.drop()]);
   }
   return {
     rows: count,

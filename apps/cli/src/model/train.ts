@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ConfigurationError, type Explanation, type Rejection } from '#attestation/base';
-import { readBytes, readJson } from '#libs/client';
+import { makeFolder, readBytes, readJson } from '#libs/client';
 import { lockFile } from '#libs/process';
 import {
   checkHeaderFits,
@@ -88,6 +88,7 @@ async function train(
   onProgress: (progress: EngineProgress, steps: number) => void,
 ): Promise<TrainedReport> {
   const m = parseNetManifest(readJson(request.manifest));
+  makeFolder(request.out);
   const beside = join(dirname(request.manifest), tokenizerName);
   const options: DataOptions = {
     ...dataBeside(request.manifest),

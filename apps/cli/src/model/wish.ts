@@ -1,4 +1,5 @@
 /** Options of commands that plan, as the planner takes them. */
+import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { PlanWish } from '#libs/models';
 import { taskKinds, usage, type DataOptions } from './data.js';
@@ -42,7 +43,7 @@ export function wishOf({ arch, optimizer, lr, epochs, batch }: WishOptions): Pla
 
 /** What `train` needs to read the data the same way; the validation rows as a number. */
 export function readingOf(options: DataOptions, validation: number): DataOptions {
-  const { target, task, drop, category, names, size, tokens, textField, arrays } = options;
+  const { target, task, drop, category, names, size, tokens, textField, arrays, labels } = options;
   return {
     ...(target !== undefined && { target }),
     ...(task !== undefined && { task }),
@@ -53,6 +54,7 @@ export function readingOf(options: DataOptions, validation: number): DataOptions
     ...(tokens !== undefined && { tokens }),
     ...(textField !== undefined && { textField }),
     ...(arrays !== undefined && { arrays }),
+    ...(labels !== undefined && { labels: resolve(labels) }),
     validation: String(validation),
   };
 }

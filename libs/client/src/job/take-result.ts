@@ -12,7 +12,7 @@ import {
   parametersOf,
 } from '#libs/step';
 import type { ControlPlaneApi, ServerEvent } from '../api.js';
-import { writeWhole } from '../files.js';
+import { makeFolder, writeWhole } from '../files.js';
 import { readPolicy } from '../policy.js';
 import type { Profile } from '../profile.js';
 import { followJob } from './follow.js';
@@ -39,6 +39,7 @@ export async function takeResult(
   api: ControlPlaneApi,
   onEvent: (event: ServerEvent) => void,
 ): Promise<TakenResult> {
+  makeFolder(out);
   await followJob(jobId, api, onEvent, ['delivered', 'settled']);
   const { policy } = readPolicy(profile.policy);
   const checked = await fetchResult(jobId, profile, policy, api);

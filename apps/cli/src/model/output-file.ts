@@ -1,0 +1,50 @@
+/** A table of results that stands whole at its path or not at all, and never in the place of what it was made from. */
+import { realpathSync, renameSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { makeFolder, unwritable } from '#libs/client';
+import { usage } from './data.js';
+
+export interface OutputFile {
+  write(text: string): Promise<void>;
+  /** The file is at its path now. */
+  keep(): Promise<void>;
+  /** Nothing is left of it, unless it was kept. */
+  drop(): Promise<void>;
+}
+
+/** @param sources  files and folders that are read @throws ConfigurationError USAGE where it is one of them or in one; FILE_UNWRITABLE */
+export async function openOutput(path: string, sources: readonly string[]): Promise<OutputFile> {
+  makeFolder(dirname(path));
+  const place = join(realpathSync(dirname(path)), basename(path));
+  const real = realOf(place) ?? place;
+  const source = sources.find((one) => [real, dirname(real)].includes(realOf(one) ?? one));
+  if (source !== undefined) throw usage('--out outside of what is read', path);
+  const partial = `${place}.partial-${process.pid}`;
+  const file = await open(partial, 'w', 0o600).catch((error: unknown) => {
+    throw unwritable('file', path, error);
+  });
+  return {
+    write: async (text) => void (await file.write(text)),
+    async keep() {
+      await file.close();
+      try {
+        renameSync(partial, place);
+      } catch (error) {
+        throw unwritable('file', path, error);
+      }
+    },
+    async drop() {
+      await file.close();
+      rmSync(partial, { force: true });
+    },
+  };
+}
+
+function realOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
