@@ -50,18 +50,20 @@ function floatLine({ floatDifference }: { readonly floatDifference: number }): r
   return ['in float32', `answers differ by at most ${floatDifference.toPrecision(3)}`];
 }
 
-type Remarks = Pick<Awaited<ReturnType<typeof predict>>, 'unseen' | 'missing' | 'clamped'>;
+type Remarks = Pick<Awaited<ReturnType<typeof predict>>, 'unseen' | 'missing' | 'clamped' | 'notes'>;
 
-function remarkLines({ unseen, missing, clamped }: Remarks): (readonly [string, string])[] {
+function remarkLines({ unseen, missing, clamped, notes }: Remarks): (readonly [string, string])[] {
   const lines = [
     ['never seen', unseen],
     ['missing', missing],
     ['out of range', clamped],
   ] as const;
-  return lines.flatMap(([what, columns]) => {
+  const noted = notes.map((note) => ['note', note] as const);
+  const found = lines.flatMap(([what, columns]) => {
     const words = Object.entries(columns).map(([name, count]) => `${count} in column ${name}`);
     return words.length === 0 ? [] : [[what, words.join(', ')] as const];
   });
+  return [...found, ...noted];
 }
 
 function printText(options: OutputOptions, made: Awaited<ReturnType<typeof continueText>>): void {

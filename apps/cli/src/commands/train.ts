@@ -61,7 +61,7 @@ function sayProgress({ step, loss, accuracy, edges }: EngineProgress, of: number
 }
 
 function printTrained(options: OutputOptions, report: TrainedReport): void {
-  const { model, digest, steps: done, resumedFrom, samplesPerSecond, rows, metrics, warning, where } = report;
+  const { model, digest, steps: done, resumedFrom, samplesPerSecond, rows, metrics, warning, where, notes } = report;
   printResult(options, report, () =>
     table([
       ['model', model],
@@ -71,8 +71,13 @@ function printTrained(options: OutputOptions, report: TrainedReport): void {
       ],
       [
         'rows',
-        `${rows.train} trained on, ${rows.validation} kept apart${rows.leftOut === 0 ? '' : `, ${rows.leftOut} left out, for they fill no batch`}`,
+        [
+          `${rows.train} trained on, ${rows.validation} kept apart`,
+          ...(rows.leftOut === 0 ? [] : [`${rows.leftOut} left out, for they fill no batch`]),
+          ...(rows.unlabelled === 0 ? [] : [`${rows.unlabelled} left out, for they have no label`]),
+        ].join(', '),
       ],
+      ...notes.map((note) => ['note', note] as const),
       ...(metrics?.metrics ?? []).map(metricLine),
       ['samples/s', Math.round(samplesPerSecond).toLocaleString('en')],
       ...(warning === null ? [] : [['warning', warningLine(warning)] as const]),

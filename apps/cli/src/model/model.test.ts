@@ -88,6 +88,9 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
     expect(['USAGE', 'FILE_UNWRITABLE']).toContain(none.error?.code);
   }
   expect((await veritrain(...train.slice(0, -1), at('out.csv'))).error?.code).toBe('FILE_UNWRITABLE');
+  writeFileSync(at('gaps.csv'), `${readFileSync(data, 'utf8')}red,10,31,\nblue,11,34,\n`);
+  const gaps = ['--manifest', manifest, '--data', at('gaps.csv'), '--out', at('gaps')];
+  expect(await veritrain('train', ...gaps)).toMatchObject({ rows: { unlabelled: 2 }, notes: [] });
   expect((await veritrain('model', 'check', manifest, '--price-per-hour', 'abc')).error?.code).toBe('USAGE');
   expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
   writeFileSync(at('odd.csv'), 'length,weight,color\n,1e9,red\n');

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { makeFolder, unwritable } from '#libs/client';
 import { usage } from './data.js';
 
-export interface OutputFile {
+interface OutputFile {
   write(text: string): Promise<void>;
   /** The file is at its path now. */
   keep(): Promise<void>;

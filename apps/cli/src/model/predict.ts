@@ -3,7 +3,7 @@ import { NetForward } from '#libs/onnx';
 import { encodeWith, type Encoding } from '#libs/data';
 import { answers } from '#libs/models';
 import { netOf, splitNetRecords } from '#libs/step';
-import type { DataOptions } from './data.js';
+import type { DataOptions, Source } from './data.js';
 import { FloatModel, Meter, type Measures } from './exact.js';
 import { readModel } from './folder.js';
 import { featuresFrom, openedFor } from './new-data.js';
@@ -33,12 +33,14 @@ interface Remarks {
   readonly missing: Readonly<Record<string, number>>;
   /** Numbers so far out that the nearest of 16 bits stands for them. */
   readonly clamped: Readonly<Record<string, number>>;
+  /** What was left out or changed while the data was read. */
+  readonly notes: readonly string[];
 }
 
-function remarksOf(report: ReturnType<Encoding['report']>): Remarks {
-  const of = (what: keyof Remarks) =>
+function remarksOf(report: ReturnType<Encoding['report']>, source: Source): Remarks {
+  const of = (what: 'unseen' | 'missing' | 'clamped') =>
     Object.fromEntries(report.flatMap((column) => (column[what] > 0 ? [[column.name, column[what]]] : [])));
-  return { unseen: of('unseen'), missing: of('missing'), clamped: of('clamped') };
+  return { unseen: of('unseen'), missing: of('missing'), clamped: of('clamped'), notes: source.notes() };
 }
 
 /** Rows whose outputs the float model is compared on. */
@@ -47,7 +49,8 @@ const comparedRows = 256;
 export async function predict(options: PredictOptions & { readonly out: string }): Promise<Predicted> {
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
-  const encoding = encodeWith(header, await openedFor(model, options), 'features');
+  const source = await openedFor(model, options);
+  const encoding = encodeWith(header, source, 'features');
   const forward = await NetForward.open(manifest);
   const float = await FloatModel.open(manifest, parameters);
   const wording = answers(header, netOf(manifest).output);
@@ -84,7 +87,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
     columns: wording.columns,
     ignored: encoding.ignored,
     floatDifference,
-    ...remarksOf(encoding.report()),
+    ...remarksOf(encoding.report(), source),
   };
 }
 
@@ -93,7 +96,8 @@ export async function evaluate(
 ): Promise<Measures & Remarks & { readonly floatDifference: number }> {
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
-  const encoding = encodeWith(header, await openedFor(model, options), 'records');
+  const source = await openedFor(model, options);
+  const encoding = encodeWith(header, source, 'records');
   const forward = await NetForward.open(manifest);
   const float = await FloatModel.open(manifest, parameters);
   const meter = new Meter(manifest, header);
@@ -116,7 +120,7 @@ export async function evaluate(
   } finally {
     await Promise.all([forward.close(), float.close()]);
   }
-  return { rows: count, metrics: meter.results(), floatDifference, ...remarksOf(encoding.report()) };
+  return { rows: count, metrics: meter.results(), floatDifference, ...remarksOf(encoding.report(), source) };
 }
 
 /** RFC 4180; a cell that a spreadsheet would run gets a quote mark before it. */

@@ -33,8 +33,16 @@ export interface TrainedReport {
   /** Of them those that a checkpoint had done before. */
   readonly resumedFrom: number;
   readonly samplesPerSecond: number;
-  /** Trained on, left out because they fill no batch, and kept apart. */
-  readonly rows: { readonly train: number; readonly leftOut: number; readonly validation: number };
+  readonly rows: {
+    /** Trained on, left out because they fill no batch, and kept apart. */
+    readonly train: number;
+    readonly leftOut: number;
+    readonly validation: number;
+    /** Left out because they have no label. */
+    readonly unlabelled: number;
+  };
+  /** What was left out or changed while the data was read. */
+  readonly notes: readonly string[];
   readonly metrics: Measures | null;
   /** TRAINING_SATURATES: so much lies at an end of its range that the model is worth little. */
   readonly warning: Warning | null;
@@ -98,7 +106,7 @@ async function train(
   const work = mkdtempSync(join(tmpdir(), 'veritrain-train-'));
   try {
     const source = await openData(request.data, options);
-    const { header, train, validation } = await recordsOf(source, options, m.seed, work);
+    const { header, train, validation, report: read } = await recordsOf(source, options, m.seed, work);
     checkHeaderFits(m, header);
     const out = join(work, 'state');
     const start = m.start.kind === 'weights' ? join(dirname(request.manifest), startName) : undefined;
@@ -120,7 +128,10 @@ async function train(
     const tokenizer = source.tokenizer?.bytes;
     writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
     const trained = orderSize(m, train.count).epochSteps * m.batch;
-    const rows = { train: trained, leftOut: train.count - trained, validation: validation?.count ?? 0 };
+    const rows = {
+      ...{ train: trained, leftOut: train.count - trained, validation: validation?.count ?? 0 },
+      unlabelled: read.dropped,
+    };
     const metrics = validation === null ? null : await measured(m, header, parameters, validation);
     return {
       ...{ model: request.out, digest: `0x${report.digests[m.steps]!}`, steps: m.steps },
@@ -128,6 +139,7 @@ async function train(
       ...{
         samplesPerSecond: report.samplesPerSecond,
         rows,
+        notes: read.notes,
         metrics,
         warning: warningOf(saturation.warning()),
         where: 'trained on this machine; attested by none',
