@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { to0x } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import { estimate, planModel } from '#libs/models';
 import { manifestDigest } from '#libs/step';
 import { headerOf, openData, type DataOptions } from './data.js';
@@ -30,6 +30,16 @@ interface InitReport {
   readonly seconds: number;
 }
 
+/** A rate that no range rule allows is what was asked for, in the words of whoever asked. */
+function planned(wish: Parameters<typeof planModel>[0]): ReturnType<typeof planModel> {
+  try {
+    return planModel(wish);
+  } catch (error) {
+    if (wish.lr === undefined || !(error instanceof Rejection) || !error.code.startsWith('STEP_RANGE_')) throw error;
+    throw new Rejection(error.code, { ...error.detail, action: `choose a lower --lr than ${wish.lr}` });
+  }
+}
+
 /** @param watch of the reading of the data */
 export async function initModel(options: InitOptions, watch: Watch = {}): Promise<InitReport> {
   makeFolder(options.out);
@@ -40,7 +50,7 @@ export async function initModel(options: InitOptions, watch: Watch = {}): Promis
     const { header, train, validation, dropped, ...described } = await headerOf(source, options, seed, work, watch);
     const notes = [...described.notes, ...(dropped > 0 ? [`${dropped} rows without a label are left out`] : [])];
     const rows = { train, validation };
-    const { manifest, plain, why } = planModel({ header, rows, seed, ...wishOf(options) });
+    const { manifest, plain, why } = planned({ header, rows, seed, ...wishOf(options) });
     const data = readingOf(options, rows.validation);
     writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
     if (source.tokenizer !== undefined) writeWhole(join(options.out, tokenizerName), source.tokenizer.bytes);

@@ -127,6 +127,11 @@ it('reads one split of an archive of arrays and measures on the other', { timeou
 });
 
 it('predicts numbers in their own unit', { timeout: 120_000 }, async () => {
+  const { error } = await init('steep', '--target', 'weight', '--drop', 'kind', '--lr', '10');
+  expect(error).toMatchObject({
+    code: expect.stringMatching(/^STEP_RANGE_/) as unknown,
+    action: 'choose a lower --lr than 10',
+  });
   await init('plan2', '--target', 'weight', '--drop', 'kind', '--epochs', '40', '--validation', '20');
   const data = at('fruit.csv');
   const manifest = join(at('plan2'), 'manifest.json');
