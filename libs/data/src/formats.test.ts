@@ -255,6 +255,21 @@ describe('pictures', () => {
     pixels.forEach((value, i) => expect(Math.abs(value - [120, 60, 200][i % 3]!)).toBeLessThan(4));
   });
 
+  it('says how many no row names, are in colour beside grey ones, or transparent, each once', async () => {
+    put('some/1.png', png(2, 1, grey, true));
+    put('some/2.png', png(2, 1, red));
+    put('some/3.png', png(2, 1, red));
+    put('some/4/5.png', png(2, 1, red));
+    const source = await openSource(join(folder, 'some'), {
+      labels: put('some.csv', 'file,label\n1.png,a\n./2.png,b\n'),
+    });
+    for (let times = 0; times < 2; times++) for await (const { rows } of source.rows()) expect(rows).toHaveLength(2);
+    expect(source.notes()).toEqual([
+      '2 pictures of the folder stand in no row of the table of labels',
+      '1 pictures in colour were read as grey, which the first one is',
+    ]);
+  });
+
   it.each([
     ['../out.png', 'DATA_PATH'],
     ['link.png', 'DATA_PATH'],

@@ -1,6 +1,6 @@
 /** Reader of a folder of PNG and JPEG: a class a sub-folder, or a table of names and labels beside them. */
 import { readFile, readdir, realpath, stat } from 'node:fs/promises';
-import { basename, join, sep } from 'node:path';
+import { basename, join, normalize, sep } from 'node:path';
 import { refuseChoice, refuseData } from '../errors.js';
 import * as limits from '../limits.js';
 import { decodePicture, type Picture } from '../images/decode.js';
@@ -44,7 +44,8 @@ export async function openImages(folder: string, options: ImageOptions = {}): Pr
     refuseChoice('DATA_CHOICE', `sides of 1 to ${sideMax}`, `${height}×${width}`, 'ask for a size');
   }
   const fit = options.size === undefined ? 'exact' : 'stretch';
-  let transparent = 0;
+  const unnamed = options.labels === undefined ? 0 : await unnamedIn(root, entries);
+  let [transparent, coloured] = [0, 0];
   const { mtimeMs } = await stat(root);
   const listed = JSON.stringify([root, mtimeMs, entries.length, entries[0], entries.at(-1), height, width, channels]);
   return {
@@ -57,17 +58,22 @@ export async function openImages(folder: string, options: ImageOptions = {}): Pr
       ...(passedOver.length === 0
         ? []
         : [`${passedOver.length} files are no PNG or JPEG: ${passedOver.slice(0, 5).join(', ')}`]),
+      ...(unnamed === 0 ? [] : [`${unnamed} pictures of the folder stand in no row of the table of labels`]),
+      ...(coloured === 0 ? [] : [`${coloured} pictures in colour were read as grey, which the first one is`]),
       ...(transparent === 0
         ? []
         : [`${transparent} pictures have transparent pixels, which were read as they are stored`]),
     ],
     async *rows(from = start) {
+      // The same pictures are read more than once.
+      if (from.row === 0) [transparent, coloured] = [0, 0];
       const perBatch = Math.max(1, Math.min(256, Math.floor(limits.batchBytes / (height * width * channels))));
       for (let at = from.row; at < entries.length; at += perBatch) {
         const rows: Cell[][] = [];
         for (const [offset, entry] of entries.slice(at, at + perBatch).entries()) {
           const picture = await pictureOf(root, file, entry, at + offset + 1);
           if (hasTransparency(picture)) transparent += 1;
+          if (channels === 1 && options.channels === undefined && !picture.isGrey) coloured += 1;
           if (fit === 'exact')
             checkSize(picture, [height, width], { file: `${file}/${entry.name}`, row: at + offset + 1 });
           const pixels = pixelsOf(picture, channels);
@@ -150,6 +156,12 @@ async function inTable(path: string, folder: string): Promise<readonly Entry[]> 
     }
   }
   return entries;
+}
+
+async function unnamedIn(root: string, entries: readonly Entry[]): Promise<number> {
+  const named = new Set(entries.map(({ name }) => normalize(name)));
+  const all = await readdir(root, { recursive: true });
+  return all.filter((name) => isPicture.test(name) && !named.has(name)).length;
 }
 
 /** Reads nothing outside of the folder, wherever links lead. */
