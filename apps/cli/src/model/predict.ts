@@ -55,8 +55,9 @@ export async function predict(options: PredictOptions & { readonly out: string }
   const float = await FloatModel.open(manifest, parameters);
   const wording = answers(header, netOf(manifest).output);
   let [count, floatDifference] = [0, 0];
-  const file = await openOutput(options.out, [options.data, options.model]);
+  let file: Awaited<ReturnType<typeof openOutput>> | undefined;
   try {
+    file = await openOutput(options.out, [options.data, options.model]);
     await file.write(`${csvLine(['row', ...wording.columns])}\n`);
     for await (const { count: rows, first, bytes } of encoding.batches()) {
       const features = featuresFrom(manifest, bytes, rows);
@@ -79,7 +80,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
     }
     await file.keep();
   } finally {
-    await Promise.all([forward.close(), float.close(), file.drop()]);
+    await Promise.all([forward.close(), float.close(), file?.drop()]);
   }
   return {
     rows: count,
