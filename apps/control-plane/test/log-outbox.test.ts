@@ -198,7 +198,9 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
     const before = kindsOf(await logged()).length;
     line.faults = Array.from({ length: 1000 }, () => 'refused' as const);
     const job = await delivered();
+    // The sender's own loop may have claimed it: the row is changed only when no attempt is under way.
     await test.plane.app.get(LogSender).send();
+    await expect.poll(async () => (await rows()).at(-1)).toMatchObject({ subject: job.jobId, attempts: 1 });
     const { id } = (await rows()).at(-1)!;
     const stale = await makePublicEntry(
       issuer,
