@@ -13,7 +13,15 @@ import type { Deployment } from './deployment.js';
 import { chainFailure } from './failure.js';
 import { JobLog, type EventSource, type JobEventLog } from './job-log.js';
 import { jobStates, viewOf, type JobState, type JobView } from './job-view.js';
-import { submit, type SubmitOptions } from './transaction.js';
+import {
+  submit,
+  submitAlone,
+  submitOptions,
+  untilTaken,
+  type Decide,
+  type SubmitChoice,
+  type SubmitOptions,
+} from './transaction.js';
 import type { Delivery } from './types/Delivery.js';
 import type { Duties } from './types/Duties.js';
 import type { Keys } from './types/Keys.js';
@@ -24,7 +32,7 @@ export interface TxReceipt {
   readonly blockNumber: number;
 }
 
-export interface ClientOptions extends Partial<SubmitOptions> {
+export interface ClientOptions extends SubmitChoice {
   /** Blocks of which logs are asked for at once; absent: 2,000, which public nodes allow. */
   readonly logBlocks?: number;
 }
@@ -79,7 +87,7 @@ export class Calls {
     this.keys = keysAt(deployment.keys, signer);
     this.delivery = deliveryAt(deployment.delivery, signer);
     this.settings = chainSettings[deployment.setup.kind];
-    this.#submit = { confirmations: 1, repriceAfterMs: 60_000, repricings: 5, ...options };
+    this.#submit = submitOptions(deployment.setup.kind, options);
     this.#events = sourceOf(deployment.settlement, settlementAbi);
     this.#log = new JobLog(signer.provider!, this.#events, deployment.fromBlock, logBlocks);
   }
@@ -100,21 +108,28 @@ export class Calls {
 
   /** The newest block of which this chain's settings say that it stays. */
   acting(): Promise<Block> {
+    return this.block(this.settings.actsAt);
+  }
+
+  block(at: number | ChainSettings['actsAt']): Promise<Block> {
     return this.read('eth_getBlockByNumber', async () => {
-      const { number, timestamp } = (await this.provider.getBlock(this.settings.actsAt))!;
+      const { number, timestamp } = (await this.provider.getBlock(at))!;
       return { number, timestamp };
     });
   }
 
-  async send(name: string, populate: Populate): Promise<TxReceipt> {
-    try {
-      const request = await populate();
-      const { chainId } = this.deployment;
-      const receipt = await submit(this.signer, chainId, request, this.#submit);
-      return { txHash: receipt.hash, blockNumber: receipt.blockNumber };
-    } catch (error) {
-      throw chainFailure(error, name, errorAbi);
-    }
+  send(name: string, populate: Populate): Promise<TxReceipt> {
+    return this.read(name, async () =>
+      receiptOf(await submit(this.signer, this.deployment.chainId, await populate(), this.#submit)),
+    );
+  }
+
+  /** For what the chain would do twice: decided by the state of a block, which the transaction follows or nothing does. */
+  sendAlone(name: string, decide: Decide): Promise<TxReceipt | undefined> {
+    return this.read(name, async () => {
+      const receipt = await submitAlone(this.signer, this.deployment.chainId, decide, this.#submit);
+      return receipt && receiptOf(receipt);
+    });
   }
 
   /** Sends unless `done` says that it has been done. */
@@ -124,10 +139,27 @@ export class Calls {
     try {
       return await this.send(name, populate);
     } catch (error) {
-      const after = error instanceof Rejection || isReplaced(error) ? await done() : undefined;
+      const after =
+        error instanceof Rejection || codeOf(error) === 'CHAIN_REPLACED' ? await this.#doneByNow(done) : undefined;
       if (after !== undefined) return after;
       throw error;
     }
+  }
+
+  /**
+   * Nodes refuse what goes against a transaction that no block has yet: it may be that of a process before this one. Where no
+   * block takes it, what the contract said is known all the same.
+   */
+  async #doneByNow(done: Done): Promise<TxReceipt | undefined> {
+    const now = await done();
+    if (now !== undefined) return now;
+    try {
+      await this.read('eth_getTransactionCount', () => untilTaken(this.signer));
+    } catch (error) {
+      if (codeOf(error) === 'CHAIN_STUCK') return undefined;
+      throw error;
+    }
+    return done();
   }
 
   /** Sends unless the job has ended in one of these states. */
@@ -199,10 +231,14 @@ export class Calls {
   }
 }
 
+function receiptOf({ hash, blockNumber }: { hash: string; blockNumber: number }): TxReceipt {
+  return { txHash: hash, blockNumber };
+}
+
 function sourceOf(address: string, abi: Interface, ...before: readonly string[]): EventSource {
   return { address, abi, before };
 }
 
-function isReplaced(error: unknown): boolean {
-  return (error as { code?: unknown }).code === 'CHAIN_REPLACED';
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown }).code;
 }

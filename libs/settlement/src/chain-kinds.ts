@@ -37,6 +37,8 @@ export interface ChainSettings {
   /** In ten-thousandths of the price. */
   readonly stakeBps: number;
   readonly livenessBps: number;
+  /** Most that a unit of gas may cost where nobody says otherwise: far above what blocks ask when they are full. */
+  readonly feePerGasMaxWei: bigint;
   /** Of the window hold, where proofs pay. */
   readonly hold: number;
   /** How long before the end of `reveal` the host must have shown the key. */
@@ -47,6 +49,7 @@ export interface ChainSettings {
 
 const minute = 60;
 const hour = 60 * minute;
+const gwei = 10n ** 9n;
 
 /** The same on every chain on which something is at stake. */
 const valuable = {
@@ -71,6 +74,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     attestation: { needed: 0, withSnpPolicy: 'none' },
     stakeBps: 5_000,
     livenessBps: 500,
+    feePerGasMaxWei: 2_000n * gwei,
     hold: 0,
     revealMargin: { leastSeconds: minute, divisor: 0 },
     floors: { window: 1, finality: 0, drawBlocks: 1 },
@@ -86,6 +90,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     sample: { draw: 12 * hour, drawBlocks: 23_400 },
     attestation: { needed: 1, withSnpPolicy: 'instead' },
     stakeBps: 10_000,
+    feePerGasMaxWei: 500n * gwei,
     floors: { window: hour, finality: hour, drawBlocks: 2_700 },
   },
   arbitrum: {
@@ -99,6 +104,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     sample: null,
     attestation: { needed: 1, withSnpPolicy: 'instead' },
     stakeBps: 10_000,
+    feePerGasMaxWei: 500n * gwei,
     floors: { window: hour, finality: hour, drawBlocks: 1 },
   },
   l1: {
@@ -112,6 +118,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     sample: { draw: 24 * hour, drawBlocks: 7_300 },
     attestation: { needed: 2, withSnpPolicy: 'oneLess' },
     stakeBps: 20_000,
+    feePerGasMaxWei: 2_000n * gwei,
     floors: { window: 6 * hour, finality: 20 * minute, drawBlocks: 64 },
   },
 };

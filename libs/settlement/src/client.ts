@@ -108,8 +108,8 @@ export class SettlementClient {
   async accept(terms: Terms, seedCommit: Digest = zeroWord, award = new Uint8Array()): Promise<TxReceipt> {
     const done = () => this.#calls.entered('Accepted', terms);
     return this.#calls.once('accept', done, async () => {
-      const stake = await this.stakeOf(await this.signer.getAddress(), terms.token);
-      if (stake.free < terms.stake) await this.depositStake(terms.token, terms.stake - stake.free);
+      // An acceptance that was on its way has locked what was free.
+      await this.#stakeUpTo(terms.token, terms.stake, (block) => this.#mayBeAccepted(terms, block));
       return this.#contract.accept.populateTransaction(termsStruct(terms), seedCommit, award);
     });
   }
@@ -227,21 +227,26 @@ export class SettlementClient {
     );
   }
 
-  async depositStake(token: Uint8Array, amount: bigint): Promise<TxReceipt> {
-    const value = await this.#allow(token, amount);
-    return this.#calls.send('depositStake', () =>
-      this.#contract.depositStake.populateTransaction(checksummed(token), amount, { value }),
-    );
+  /** Deposits what the free stake lacks of `target`; repeated, by whichever process of the account, it deposits nothing more. */
+  stakeUpTo(token: Uint8Array, target: bigint): Promise<TxReceipt | undefined> {
+    return this.#stakeUpTo(token, target, async () => true);
   }
 
-  releaseStake(token: Uint8Array, amount: bigint): Promise<TxReceipt> {
-    return this.#calls.send('releaseStake', () =>
-      this.#contract.releaseStake.populateTransaction(checksummed(token), amount),
-    );
+  /** What the free stake has above `target` becomes credit. */
+  async stakeDownTo(token: Uint8Array, target: bigint): Promise<TxReceipt | undefined> {
+    const me = await this.signer.getAddress();
+    if ((await this.stakeOf(me, token)).free <= target) return undefined;
+    return this.#calls.sendAlone('releaseStake', async (block) => {
+      const { free } = await this.stakeOf(me, token, block);
+      if (free <= target) return undefined;
+      return this.#contract.releaseStake.populateTransaction(checksummed(token), free - target);
+    });
   }
 
-  async stakeOf(who: string, token: Uint8Array): Promise<{ free: bigint; locked: bigint }> {
-    const { free, locked } = await this.#calls.read('stakes', () => this.#contract.stakes(who, checksummed(token)));
+  /** @param atBlock  number of the block whose state is asked for; absent: the latest */
+  async stakeOf(who: string, token: Uint8Array, atBlock?: number): Promise<{ free: bigint; locked: bigint }> {
+    const at = atBlock === undefined ? {} : { blockTag: atBlock };
+    const { free, locked } = await this.#calls.read('stakes', () => this.#contract.stakes(who, checksummed(token), at));
     return { free, locked };
   }
 
@@ -261,6 +266,31 @@ export class SettlementClient {
 
   get #contract() {
     return this.#calls.settlement;
+  }
+
+  async #mayBeAccepted(terms: Terms, block: number): Promise<boolean> {
+    const { timestamp } = await this.#calls.block(block);
+    return timestamp <= terms.acceptBy && (await this.job(terms, block)).state === 'Open';
+  }
+
+  /** @param isWanted  whether the stake is still needed by the state of a block */
+  async #stakeUpTo(
+    token: Uint8Array,
+    target: bigint,
+    isWanted: (block: number) => Promise<boolean>,
+  ): Promise<TxReceipt | undefined> {
+    const me = await this.signer.getAddress();
+    const lacks = async (block?: number): Promise<bigint> => target - (await this.stakeOf(me, token, block)).free;
+    const lacking = await lacks();
+    if (lacking <= 0n) return undefined;
+    const value = await this.#allow(token, lacking);
+    return this.#calls.sendAlone('depositStake', async (block) => {
+      const still = await lacks(block);
+      if (still <= 0n || !(await isWanted(block))) return undefined;
+      const amount = still < lacking ? still : lacking;
+      const sent = { value: value === 0n ? 0n : amount };
+      return this.#contract.depositStake.populateTransaction(checksummed(token), amount, sent);
+    });
   }
 
   async #requireFinal(terms: Terms): Promise<void> {

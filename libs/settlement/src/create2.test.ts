@@ -5,7 +5,9 @@ import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
 import { checkCapabilities } from './capabilities.js';
 import { connect } from './chain.js';
 import { create2, create2Address, ensureFactory, factory } from './create2.js';
+import { submitOptions } from './transaction.js';
 
+const waiting = submitOptions('local');
 const salt = `0x${'11'.repeat(32)}`;
 /** Returns one byte of code: STOP. */
 const initCode = '0x60016000f3';
@@ -25,19 +27,19 @@ afterAll(async () => {
 
 it('puts the factory on a chain that lacks it, by its presigned transaction', async () => {
   await chain.send('anvil_setCode', [factory, '0x']);
-  await ensureFactory(signer, anvil.chainId);
-  expect(await create2(signer, anvil.chainId, salt, initCode)).toBe(true);
+  await ensureFactory(signer, anvil.chainId, waiting);
+  expect(await create2(signer, anvil.chainId, { salt, initCode }, waiting)).toBe(true);
   expect(await chain.getCode(create2Address(salt, initCode))).toBe('0x00');
 });
 
 it('makes a contract once, and says that it stands there', async () => {
-  expect(await create2(signer, anvil.chainId, salt, initCode)).toBe(false);
+  expect(await create2(signer, anvil.chainId, { salt, initCode }, waiting)).toBe(false);
 });
 
 it('refuses another contract at the factory’s address', async () => {
   const genuine = await chain.getCode(factory);
   await chain.send('anvil_setCode', [factory, '0x00']);
-  await expect(ensureFactory(signer, anvil.chainId)).rejects.toMatchObject({ code: 'CHAIN_FACTORY' });
+  await expect(ensureFactory(signer, anvil.chainId, waiting)).rejects.toMatchObject({ code: 'CHAIN_FACTORY' });
   await chain.send('anvil_setCode', [factory, genuine]);
 });
 

@@ -4,7 +4,7 @@
  */
 import { getCreate2Address, keccak256, Transaction, type Provider, type Signer } from 'ethers';
 import { ConfigurationError } from '#attestation/base';
-import { submit, untilMined } from './transaction.js';
+import { submit, untilMined, type SubmitOptions } from './transaction.js';
 
 /** Has no owner and takes salt ‖ creation code. */
 export const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
@@ -13,8 +13,6 @@ export const factoryCode =
 /** Signed by nobody: its signature was chosen, so its sender can send nothing else. The same on every chain. */
 const factoryTransaction =
   '0xf8a58085174876e800830186a08080b853604580600e600039806000f350fe7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234f58015156039578182fd5b8082525050506014600cf31ba02222222222222222222222222222222222222222222222222222222222222222a02222222222222222222222222222222222222222222222222222222222222222';
-
-const waiting = { confirmations: 1, repriceAfterMs: 60_000, repricings: 5 };
 
 export const create2Address = (salt: string, initCode: string): string =>
   getCreate2Address(factory, salt, keccak256(initCode));
@@ -27,7 +25,7 @@ export async function hasCode(provider: Provider, address: string): Promise<bool
  * Puts the proxy on a chain that lacks it: funds the account of its transaction and sends that.
  * @throws ConfigurationError CHAIN_FACTORY where another contract stands there or the chain refuses the transaction
  */
-export async function ensureFactory(signer: Signer, chainId: number): Promise<void> {
+export async function ensureFactory(signer: Signer, chainId: number, waiting: SubmitOptions): Promise<void> {
   const provider = signer.provider!;
   if (await isFactory(provider)) return;
   const { from, gasLimit, gasPrice } = Transaction.from(factoryTransaction);
@@ -49,7 +47,12 @@ async function isFactory(provider: Provider): Promise<boolean> {
 }
 
 /** Makes the contract unless it stands there already. @returns whether it was made now */
-export async function create2(signer: Signer, chainId: number, salt: string, initCode: string): Promise<boolean> {
+export async function create2(
+  signer: Signer,
+  chainId: number,
+  { salt, initCode }: { readonly salt: string; readonly initCode: string },
+  waiting: SubmitOptions,
+): Promise<boolean> {
   const provider = signer.provider!;
   if (await hasCode(provider, create2Address(salt, initCode))) return false;
   try {

@@ -7,7 +7,7 @@ import { ConfigurationError } from '#attestation/base';
 import { checkCapabilities } from './capabilities.js';
 import { chainKindOf, chainSettings } from './chain-kinds.js';
 import { chainIdOf } from './chain.js';
-import { errorAbi, randaoAt, routerAt } from './contracts.js';
+import { errorAbi, routerAt } from './contracts.js';
 import { create2, ensureFactory, hasCode } from './create2.js';
 import {
   contractNames,
@@ -20,17 +20,17 @@ import {
 import { extensionSelectors } from './extensions.js';
 import { chainFailure } from './failure.js';
 import { placesOf, selectorsOf, type Addresses, type Places } from './graph.js';
-import { headerOf } from './header.js';
-import { submit } from './transaction.js';
+import { checkRandao, testRandao } from './randao.js';
+import { submit, submitOptions, type SubmitOptions } from './transaction.js';
 
 type SetupOptions = Partial<Omit<Setup, 'chainId'>>;
 
 export interface DeployOptions extends SetupOptions {
   /** Of the attempt that broke off; absent: found from the chain. */
   readonly fromBlock?: number;
+  /** Most that one unit of gas may cost; absent: as chains of this kind have it. */
+  readonly feePerGasMaxWei?: bigint | undefined;
 }
-
-const waiting = { confirmations: 1, repriceAfterMs: 60_000, repricings: 5 };
 
 /**
  * Roles that are not named are the deployer's.
@@ -55,10 +55,13 @@ export function setupOf(chainId: number, deployer: string, named: SetupOptions):
 /**
  * Deploys what is not there yet and, where the signer is the governor, enters the verifiers; another governor does that
  * itself.
- * @throws ConfigurationError CHAIN_FUNDS, CHAIN_OTHER, CHAIN_CAPABILITY, CHAIN_FACTORY; CollateralError
- *         CHAIN_UNREACHABLE, Rejection with a contract's error
+ * @throws ConfigurationError CHAIN_FUNDS, CHAIN_OTHER, CHAIN_CAPABILITY, CHAIN_RANDAO, CHAIN_FACTORY; CollateralError
+ *         CHAIN_FEES, CHAIN_UNREACHABLE, Rejection with a contract's error
  */
-export async function deploy(signer: Signer, { fromBlock, ...options }: DeployOptions = {}): Promise<Deployment> {
+export async function deploy(
+  signer: Signer,
+  { fromBlock, feePerGasMaxWei, ...options }: DeployOptions = {},
+): Promise<Deployment> {
   const provider = signer.provider as JsonRpcApiProvider | null;
   if (provider === null) throw new TypeError('the deployer needs a provider');
   try {
@@ -67,14 +70,19 @@ export async function deploy(signer: Signer, { fromBlock, ...options }: DeployOp
     if (real !== chainId) throw otherChain(chainId, real);
     const me = await signer.getAddress();
     const setup = setupOf(chainId, me, options);
+    const waiting = submitOptions(setup.kind, { feePerGasMaxWei });
     await checkCapabilities(provider);
+    const { sample } = chainSettings[setup.kind];
+    // A chain without two blocks is judged when the contracts stand on it.
+    if (sample !== null && (await provider.getBlockNumber()) > 1) await checkRandao(provider);
     const places = placesOf(setup);
     const firstBlock = fromBlock ?? (await firstBlockOf(provider, places.roles.address));
-    await ensureFactory(signer, chainId);
-    for (const { initCode } of Object.values(places)) await create2(signer, chainId, setup.salt, initCode);
+    await ensureFactory(signer, chainId, waiting);
+    const { salt } = setup;
+    for (const { initCode } of Object.values(places)) await create2(signer, chainId, { salt, initCode }, waiting);
     const deployment = await describe(provider, setup, places, firstBlock);
-    if (getAddress(setup.governor) === me) await enter(signer, deployment);
-    if (chainSettings[setup.kind].sample !== null) await testRandao(signer, deployment);
+    if (getAddress(setup.governor) === me) await enter(signer, deployment, waiting);
+    if (sample !== null) await testRandao(signer, deployment, waiting);
     return deployment;
   } catch (error) {
     throw chainFailure(error, 'deploy', errorAbi);
@@ -117,22 +125,12 @@ export async function routedOf(deployment: Deployment, provider: Provider): Prom
 }
 
 /** What only the governor may do. */
-async function enter(signer: Signer, deployment: Deployment): Promise<void> {
+async function enter(signer: Signer, deployment: Deployment, waiting: SubmitOptions): Promise<void> {
   const router = routerAt(deployment.router, signer);
   for (const [selector, verifier] of Object.entries(await routedOf(deployment, signer.provider!))) {
     if (await router.isLive(selector)) continue;
     await submit(signer, deployment.chainId, await router.add.populateTransaction(selector, verifier), waiting);
   }
-}
-
-/** Shows once that block hashes are here the hashes of headers: no job may be sampled before. */
-async function testRandao(signer: Signer, { randao: address, chainId }: Deployment): Promise<void> {
-  const provider = signer.provider as JsonRpcApiProvider;
-  const randao = randaoAt(address, signer);
-  if ((await randao.getFunction('isTested')()) === true) return;
-  const number = await provider.getBlockNumber();
-  const header = await headerOf(provider, number);
-  await submit(signer, chainId, await randao.getFunction('test').populateTransaction(number, header), waiting);
 }
 
 function otherChain(expected: number, got: number): ConfigurationError {

@@ -110,7 +110,7 @@ export function parseDeployment(json: unknown): Deployment {
 
 /** @throws ConfigurationError CHAIN_DEPLOYMENT naming the member */
 export function parseExpectation(json: unknown): Expectation {
-  return parse(ExpectationJson, json, 'write down what the set must be made from: `veritrain contracts deploy --plan`');
+  return parse(ExpectationJson, json, 'write down what the set must be made from: `veritrain contracts plan`');
 }
 
 function parse<T>(schema: z.ZodType<T>, json: unknown, action: string): T {

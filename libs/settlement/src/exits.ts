@@ -53,6 +53,11 @@ export function finalFrom({ windows }: Terms, job: JobView): number {
   return Math.max(job.since + windows.challenge, held, job.ackUntil);
 }
 
+/** Unix seconds from which the window for proofs counts: behind a seal, from when the seal can no longer be taken away. */
+export function proofsFrom({ windows }: Terms, { since, sealed }: JobView): number {
+  return since + (sealed ? windows.challenge : 0);
+}
+
 /** Whether the run seals a ciphertext whose key is revealed for the payment. */
 export function hasDelivery({ delivery }: JobView): boolean {
   return !isZero(fromHex(delivery));
@@ -61,4 +66,9 @@ export function hasDelivery({ delivery }: JobView): boolean {
 /** Three quarters of the time to compute are over: whoever else may have the job has had them, and now the stake counts. */
 export function isLastCall({ windows }: Terms, { since }: JobView, chainTime: number): boolean {
   return chainTime > since + (3 * windows.compute) / 4;
+}
+
+/** The last sixteenth of the time to compute: whoever has no run by now gives the job back, for silence costs liveness. */
+export function isLastMoment({ windows }: Terms, { since }: JobView, chainTime: number): boolean {
+  return chainTime > since + (15 * windows.compute) / 16;
 }

@@ -13,7 +13,7 @@ import type { Hex } from './chain.js';
 import { artefacts, errorAbi } from './contracts.js';
 import type { Deployment } from './deployment.js';
 import { chainFailure } from './failure.js';
-import { submit } from './transaction.js';
+import { submit, submitOptions, type SubmitChoice } from './transaction.js';
 
 interface RegisteredKey {
   /** groth16PlanDigest: what the terms of jobs under this key name. */
@@ -22,16 +22,19 @@ interface RegisteredKey {
   readonly txHash: string | null;
 }
 
-/**
- * @param key  its bytes (libs/zk/src/groth16/SPEC.md §6)
- * @throws Rejection GROTH16_DEVELOPMENT, GROTH16_KEY, STEP_PLAN; CollateralError CHAIN_*
- */
+interface EnteredKey {
+  readonly shape: CircuitShape;
+  readonly ceremony: Ceremony;
+  /** Its bytes: libs/zk/src/groth16/SPEC.md §6. */
+  readonly key: Uint8Array;
+}
+
+/** @throws Rejection GROTH16_DEVELOPMENT, GROTH16_KEY, STEP_PLAN; CollateralError CHAIN_* */
 export async function registerGroth16Key(
   signer: Signer,
-  { chainId, groth16StepVerifier }: Deployment,
-  shape: CircuitShape,
-  ceremony: Ceremony,
-  key: Uint8Array,
+  { chainId, groth16StepVerifier, setup }: Deployment,
+  { shape, ceremony, key }: EnteredKey,
+  choice?: SubmitChoice,
 ): Promise<RegisteredKey> {
   const plan = to0x(groth16PlanDigest(shape, ceremony, key));
   const verifier = new Contract(groth16StepVerifier, artefacts.groth16StepVerifier.abi, signer);
@@ -40,11 +43,7 @@ export async function registerGroth16Key(
     if ((await verifier.getFunction('isRegistered')(plan)) === true) return { plan, txHash: null };
     const call = verifier.getFunction('register');
     const request = await call.populateTransaction(circuit, ceremony === 'development', key);
-    const { hash } = await submit(signer, chainId, request, {
-      confirmations: 1,
-      repriceAfterMs: 60_000,
-      repricings: 5,
-    });
+    const { hash } = await submit(signer, chainId, request, submitOptions(setup.kind, choice));
     return { plan, txHash: hash };
   } catch (error) {
     throw chainFailure(error, 'register', errorAbi);

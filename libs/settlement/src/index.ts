@@ -3,6 +3,7 @@ export { publishEstimate } from './publish-estimate.js';
 export { startAnvil, testMnemonic, type Anvil } from './anvil.js';
 export { type ClientOptions, type TxReceipt } from './calls.js';
 export { addressBytes, connect, latestBlock, type Hex } from './chain.js';
+export { ChainClock } from './chain-clock.js';
 export { chainKindOf, chainKinds, chainSettings, revealMarginOf, windowOf } from './chain-kinds.js';
 export { type ChainKind, type ChainSettings } from './chain-kinds.js';
 export { SettlementClient, type CommittedRun } from './client.js';
@@ -11,8 +12,18 @@ export { deploy, setupOf, type DeployOptions } from './deploy.js';
 export { contractNames, DeploymentJson, parseDeployment, parseExpectation, roleNames } from './deployment.js';
 export { type Deployment, type RoleName, type Setup } from './deployment.js';
 export { type DutyView } from './duties.js';
-export { endsUnsealed, exitOf, finalFrom, hasDelivery, isLastCall, type ExitCall } from './exits.js';
+export {
+  endsUnsealed,
+  exitOf,
+  finalFrom,
+  hasDelivery,
+  isLastCall,
+  isLastMoment,
+  proofsFrom,
+  type ExitCall,
+} from './exits.js';
 export { placesOf } from './graph.js';
+export { checkRandao } from './randao.js';
 export { roleCall, sendRoleCall, type RoleAction } from './roles.js';
 export { type SignedRelease } from './signed.js';
 export { simulatedIssuer, type SnpClient } from './snp.js';
@@ -40,4 +51,5 @@ export { registerGroth16Key } from './groth16-key.js';
 export { encodeGroth16Seal, groth16SealOf, type Groth16SealFields } from './groth16-seal.js';
 export { splitSelector, zkSelector } from './zk-selector.js';
 export { stepSealOf, zkSealOf } from './zk-seal.js';
+export { takesPlan } from './takes-plan.js';
 export { type SplitSeal, type StepSeal } from './split-proofs.js';

@@ -1,9 +1,11 @@
 /** Checkpoints of transparency logs on chain (contracts/SPEC.md §18b): who anchored what, and a new one. */
 import { createHash } from 'node:crypto';
-import { Contract, ContractFactory, Interface, type Provider, type Signer, type TransactionRequest } from 'ethers';
+import { Contract, ContractFactory, getCreateAddress, Interface, type Provider, type Signer } from 'ethers';
+import type { TransactionRequest, TransactionResponse } from 'ethers';
 import { CollateralError, fromHex, to0x } from '#attestation/base';
 import logAnchors from '../../../contracts/abi/LogAnchors.json' with { type: 'json' };
 import { chainFailure } from './failure.js';
+import { checkFees, greatestFeePerGasWei } from './fees.js';
 import { untilMined } from './transaction.js';
 
 const abi = new Interface(logAnchors.abi);
@@ -21,13 +23,29 @@ export interface LogAnchor {
   readonly transaction: string;
 }
 
-/** @returns its address @throws as `chainFailure` */
-export async function deployLogAnchors(signer: Signer): Promise<string> {
+/** @returns its address @throws CollateralError CHAIN_FEES; as `chainFailure` */
+export async function deployLogAnchors(
+  signer: Signer,
+  feePerGasMaxWei = greatestFeePerGasWei,
+  feeSetting?: string,
+): Promise<string> {
   return asked('the deployment of LogAnchors', async () => {
-    const contract = await new ContractFactory(abi, logAnchors.bytecode, signer).deploy();
-    await untilMined(signer.provider!, contract.deploymentTransaction()!, patienceMs);
-    return contract.getAddress();
+    const request = await new ContractFactory(abi, logAnchors.bytecode).getDeployTransaction();
+    const sent = await send(signer, request, feePerGasMaxWei, feeSetting);
+    await untilMined(sent.provider, sent, patienceMs);
+    return getCreateAddress(sent);
   });
+}
+
+async function send(
+  signer: Signer,
+  request: TransactionRequest,
+  feePerGasMaxWei: bigint,
+  feeSetting?: string,
+): Promise<TransactionResponse> {
+  const whole = await signer.populateTransaction(request);
+  checkFees(whole, feePerGasMaxWei, feeSetting);
+  return signer.sendTransaction(whole);
 }
 
 /** The log's name as LogAnchors has it: its SHA-256. */
@@ -38,8 +56,12 @@ export function anchorOrigin(name: string): Uint8Array {
 interface AnchorTerms {
   /** Of the account's transactions; absent: the next one. With it at most one transaction comes of however many tries. */
   readonly nonce?: number;
-  /** Most that its gas may cost, in wei, without what an OP chain charges for its data besides; absent: whatever the node suggests. */
+  /** Most that its gas may cost, in wei, without what an OP chain charges for its data besides; absent: no cap on the sum. */
   readonly feeMaxWei?: bigint | undefined;
+  /** Most that one unit of gas may cost where there is no cap on the sum; absent: the highest of all kinds of chains. */
+  readonly feePerGasMaxWei?: bigint | undefined;
+  /** What raises either cap, as whoever runs this process has it. */
+  readonly feeSetting?: string;
 }
 
 /**
@@ -52,20 +74,27 @@ export function anchorCheckpoint(
   signer: Signer,
   contract: string,
   { origin, size, root }: { readonly origin: Uint8Array; readonly size: number; readonly root: Uint8Array },
-  { nonce, feeMaxWei }: AnchorTerms = {},
+  { nonce, feeMaxWei, feePerGasMaxWei = greatestFeePerGasWei, feeSetting }: AnchorTerms = {},
 ): Promise<string> {
   return asked('anchor', async () => {
     const data = abi.encodeFunctionData('anchor', [to0x(origin), size, to0x(root)]);
     const request = { to: contract, data, ...(nonce !== undefined && { nonce }) };
-    const fees = feeMaxWei === undefined ? {} : await feesWithin(signer, request, feeMaxWei);
-    const sent = await signer.sendTransaction({ ...request, ...fees });
+    const sent =
+      feeMaxWei === undefined
+        ? await send(signer, request, feePerGasMaxWei, feeSetting)
+        : await signer.sendTransaction({ ...request, ...(await feesWithin(signer, request, feeMaxWei, feeSetting)) });
     await untilMined(sent.provider, sent, patienceMs);
     return sent.hash;
   });
 }
 
 /** What the next block asks is held against the cap; what the transaction offers never costs more. */
-async function feesWithin(signer: Signer, request: TransactionRequest, feeMaxWei: bigint): Promise<TransactionRequest> {
+async function feesWithin(
+  signer: Signer,
+  request: TransactionRequest,
+  feeMaxWei: bigint,
+  feeSetting = 'the most that an anchor may cost',
+): Promise<TransactionRequest> {
   const provider = signer.provider!;
   const [estimate, fees, block] = await Promise.all([
     signer.estimateGas(request),
@@ -82,7 +111,7 @@ async function feesWithin(signer: Signer, request: TransactionRequest, feeMaxWei
       expected: `an anchor for ${feeMaxWei} wei or less`,
       got: `${due * gasLimit} wei as blocks are now`,
       rule: 'contracts/SPEC.md §17',
-      action: 'wait for emptier blocks, or allow a higher fee',
+      action: `wait for emptier blocks, or ask another endpoint; if the price is right, raise ${feeSetting}`,
     });
   }
   const suggested = fees.maxFeePerGas ?? due;

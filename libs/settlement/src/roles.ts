@@ -7,7 +7,7 @@ import type { TxReceipt } from './calls.js';
 import { errorAbi, rolesAbi, routerAbi, snpVerifierAbi } from './contracts.js';
 import { roleNames, type Deployment, type RoleName } from './deployment.js';
 import { chainFailure } from './failure.js';
-import { submit } from './transaction.js';
+import { submit, submitOptions, type SubmitChoice } from './transaction.js';
 
 export type RoleAction =
   | { readonly call: 'propose'; readonly role: RoleName; readonly to: string }
@@ -58,9 +58,14 @@ export function roleCall({ roles, router, snpVerifier }: Deployment, action: Rol
 }
 
 /** @throws Rejection with the contract's error, CALLER where the signer does not hold the role; CollateralError CHAIN_* */
-export async function sendRoleCall(signer: Signer, deployment: Deployment, action: RoleAction): Promise<TxReceipt> {
+export async function sendRoleCall(
+  signer: Signer,
+  deployment: Deployment,
+  action: RoleAction,
+  choice?: SubmitChoice,
+): Promise<TxReceipt> {
   const { to, data } = roleCall(deployment, action);
-  const waiting = { confirmations: 1, repriceAfterMs: 60_000, repricings: 5 };
+  const waiting = submitOptions(deployment.setup.kind, choice);
   try {
     const receipt = await submit(signer, deployment.chainId, { to, data }, waiting);
     return { txHash: receipt.hash, blockNumber: receipt.blockNumber };

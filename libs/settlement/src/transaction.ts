@@ -14,7 +14,11 @@ import {
   type TransactionResponse,
 } from 'ethers';
 import { CollateralError, Rejection } from '#attestation/base';
-import { isTransient } from './failure.js';
+import type { ChainKind } from './chain-kinds.js';
+import { isTransient, outOfGas, wordsOf } from './failure.js';
+import { checkFees, feeCapOf } from './fees.js';
+import { Suspicion } from './lag.js';
+import { signNew, signVersion, type Signed } from './signing.js';
 import { inTurn } from './turn.js';
 
 export interface SubmitOptions {
@@ -24,16 +28,28 @@ export interface SubmitOptions {
   readonly repriceAfterMs: number;
   /** How often that may happen. */
   readonly repricings: number;
-  /** Most that one unit of gas may cost, in wei; absent: whatever the node suggests. */
+  /** Most that one unit of gas may cost, in wei. */
+  readonly feePerGasMaxWei: bigint;
+}
+
+/** What is not named is as the kind of the chain has it. */
+export interface SubmitChoice extends Partial<Omit<SubmitOptions, 'feePerGasMaxWei'>> {
   readonly feePerGasMaxWei?: bigint | undefined;
 }
 
-/** Gas of one transaction, EIP-7825. */
-const gasMax = 16_777_216n;
+export function submitOptions(kind: ChainKind, choice: SubmitChoice = {}): SubmitOptions {
+  const feePerGasMaxWei = feeCapOf(kind, choice.feePerGasMaxWei);
+  return { confirmations: 1, repriceAfterMs: 60_000, repricings: 5, ...choice, feePerGasMaxWei };
+}
+
 /** How often a transaction is prepared anew because another took its nonce, or blocks became dearer. */
 const attemptsMax = 20;
+/** How often a transaction is looked for whose sending ended in an error that says nothing certain. */
+const looksAfterSending = 5;
 /** How long a chain may be away while a transaction is waited for. */
 const awayMaxMs = 60_000;
+
+const replacedCode = 'CHAIN_REPLACED';
 
 /** What was signed for one nonce: one transaction, and the same for higher fees. */
 interface Sent {
@@ -41,14 +57,14 @@ interface Sent {
   readonly account: string;
   readonly from: string;
   readonly nonce: number;
-  readonly versions: { readonly hash: string; readonly signed: string; readonly transaction: Transaction }[];
+  readonly versions: Signed[];
 }
 
 /** What is needed of it once it is on its way. */
 interface Mined extends Pick<Sent, 'from' | 'nonce'> {
   readonly versions: readonly {
     readonly hash: string;
-    readonly transaction: Pick<Transaction, 'to' | 'data' | 'value'>;
+    readonly transaction: Pick<Transaction, 'to' | 'data' | 'value' | 'gasLimit'>;
   }[];
 }
 
@@ -64,15 +80,71 @@ export async function submit(
 ): Promise<TransactionReceipt> {
   const from = await signer.getAddress();
   const account = `${chainId}:${from}`;
-  const sent = await inTurn(account, async () => {
-    const next = await sendNext(signer, account, from, request, options);
-    waiting.set(account, (waiting.get(account) ?? new Set()).add(next.nonce));
-    return next;
-  });
+  const sent = await inTurn(account, async () => onItsWay(await sendNext(signer, account, from, request, options)));
+  return untilDone(signer, sent, options);
+}
+
+/** @returns undefined: nothing is to be sent */
+export type Decide = (block: number) => Promise<TransactionRequest | undefined>;
+
+/**
+ * For what the contract would do twice. It is decided by the state of a block and has the nonce that the account has in
+ * that state, so blocks take one of all that was decided there, by whichever process, also by one that was killed: where
+ * another took the nonce, it is decided again.
+ *
+ * @throws CollateralError CHAIN_STUCK, CHAIN_REPLACED, CHAIN_FEES, CHAIN_UNREACHABLE; errors of ethers; what `decide` throws
+ */
+export async function submitAlone(
+  signer: Signer,
+  chainId: number,
+  decide: Decide,
+  options: SubmitOptions,
+): Promise<TransactionReceipt | undefined> {
+  const from = await signer.getAddress();
+  const account = `${chainId}:${from}`;
+  for (let attempt = 0; ; attempt++) {
+    await untilTaken(signer);
+    try {
+      const sent = await inTurn(account, () => sendAlone(signer, account, from, decide, options));
+      return sent && (await untilDone(signer, sent, options));
+    } catch (error) {
+      const isAnothers = isTaken(error) || (error as { code?: unknown }).code === replacedCode;
+      if (!(isAnothers || isTooCheap(error)) || attempt === attemptsMax) throw error;
+    }
+    await sleep(pollingOf(signer.provider!));
+  }
+}
+
+/** @throws CollateralError CHAIN_REPLACED where something else of the account is on its way */
+async function sendAlone(
+  signer: Signer,
+  account: string,
+  from: string,
+  decide: Decide,
+  { feePerGasMaxWei }: SubmitOptions,
+): Promise<Sent | undefined> {
+  const provider = signer.provider!;
+  const block = await provider.getBlockNumber();
+  const nonce = await provider.getTransactionCount(from, block);
+  const isBusy = isWaiting(account, nonce) || (await provider.getTransactionCount(from, 'pending')) > nonce;
+  if (isBusy) throw replaced({ from, nonce }, 'another transaction on its way');
+  const request = await decide(block);
+  if (request === undefined) return undefined;
+  const version = await signNew(signer, { ...request, from, nonce }, feePerGasMaxWei);
+  await broadcast(provider, version);
+  return onItsWay({ account, from, nonce, versions: [version] });
+}
+
+function onItsWay(sent: Sent): Sent {
+  waiting.set(sent.account, (waiting.get(sent.account) ?? new Set()).add(sent.nonce));
+  return sent;
+}
+
+async function untilDone(signer: Signer, sent: Sent, options: SubmitOptions): Promise<TransactionReceipt> {
   try {
     return await untilConfirmed(signer, sent, options);
   } finally {
-    waiting.get(account)!.delete(sent.nonce);
+    waiting.get(sent.account)!.delete(sent.nonce);
   }
 }
 
@@ -116,23 +188,12 @@ async function sendNext(
 ): Promise<Sent> {
   for (let attempt = 0; ; attempt++) {
     const nonce = nextNonce(account, await signer.provider!.getTransactionCount(from, 'pending'));
-    const { from: _, ...prepared } = await signer.populateTransaction({ ...request, from, nonce });
-    const gasLimit = BigInt(prepared.gasLimit!);
-    const transaction = Transaction.from({
-      ...prepared,
-      to: prepared.to as string | null,
-      gasLimit: gasLimit >= gasMax ? gasLimit : min((gasLimit * 6n) / 5n, gasMax),
-    } as Parameters<typeof Transaction.from>[0]);
-    checkFee(transaction, feePerGasMaxWei);
-    const version = await signVersion(signer, transaction);
+    const version = await signNew(signer, { ...request, from, nonce }, feePerGasMaxWei);
     try {
-      await broadcast(signer.provider!, version.signed);
+      await broadcast(signer.provider!, version);
       return { account, from, nonce, versions: [version] };
     } catch (error) {
       if (!isTaken(error) && !isTooCheap(error)) throw error;
-      // The answer to the first attempt may have been lost: then it is this transaction that took the nonce.
-      const isOwn = (await signer.provider!.getTransaction(version.hash)) !== null;
-      if (isOwn) return { account, from, nonce, versions: [version] };
       if (attempt === attemptsMax) throw error;
       await sleep(pollingOf(signer.provider!));
     }
@@ -142,20 +203,22 @@ async function sendNext(
 async function untilConfirmed(signer: Signer, sent: Sent, options: SubmitOptions): Promise<TransactionReceipt> {
   const provider = signer.provider!;
   const pollingMs = pollingOf(provider);
+  const [taken, cutOff] = [new Suspicion(), new Suspicion()];
   let [pricedAt, heardAt] = [performance.now(), performance.now()];
   for (;;) {
     try {
-      const receipt = await receiptOf(provider, sent);
-      if (receipt !== null) {
+      const found = await lookFor(provider, sent, taken);
+      if (typeof found !== 'string') {
         const head = await provider.getBlockNumber();
-        if (head - receipt.blockNumber + 1 >= options.confirmations) return succeeded(receipt, sent, provider);
-      } else if (performance.now() - pricedAt > options.repriceAfterMs) {
+        if (head - found.blockNumber + 1 >= options.confirmations) return succeeded(found, sent, provider);
+      } else if (found === 'pending' && performance.now() - pricedAt > options.repriceAfterMs) {
         const { length } = sent.versions;
         if (length > options.repricings) throw stuck(sent, `none after ${length - 1} repricings`);
-        await checkStanding(provider, sent);
-        await reprice(signer, sent, options);
-        pricedAt = performance.now();
-      } else {
+        if (await stands(provider, sent, cutOff)) {
+          pricedAt = performance.now();
+          await reprice(signer, sent, options);
+        }
+      } else if (found === 'pending') {
         await sendAgain(provider, sent);
       }
       heardAt = performance.now();
@@ -174,88 +237,100 @@ async function untilConfirmed(signer: Signer, sent: Sent, options: SubmitOptions
  */
 export async function untilMined(provider: Provider, sent: TransactionResponse, patienceMs: number): Promise<void> {
   const began = performance.now();
-  const versions = [{ hash: sent.hash, transaction: sent }];
+  const mined = { from: sent.from, nonce: sent.nonce, versions: [{ hash: sent.hash, transaction: sent }] };
+  const taken = new Suspicion();
   for (;;) {
-    const receipt = await receiptOf(provider, { ...sent, versions });
-    if (receipt !== null) return void (await succeeded(receipt, { ...sent, versions }, provider));
+    const found = await lookFor(provider, mined, taken);
+    if (typeof found !== 'string') return void (await succeeded(found, mined, provider));
     if (performance.now() - began > patienceMs) throw stuck(sent, `none within ${patienceMs / 1000} s`);
     await sleep(pollingOf(provider));
   }
 }
 
-async function receiptOf(provider: Provider, { from, nonce, versions }: Mined): Promise<TransactionReceipt | null> {
-  const find = async (): Promise<TransactionReceipt | null> => {
-    for (const { hash } of versions) {
-      const receipt = await provider.getTransactionReceipt(hash);
-      if (receipt !== null) return receipt;
-    }
-    return null;
-  };
-  const found = await find();
-  if (found !== null || (await provider.getTransactionCount(from, 'latest')) <= nonce) return found;
-  // A block took this nonce, of one of the versions or of another transaction.
-  const late = await find();
-  if (late !== null) return late;
-  throw replaced({ from, nonce }, 'another transaction with its nonce');
+/**
+ * @returns 'taken': a block took the nonce, and of which transaction is not known yet
+ * @throws CollateralError CHAIN_REPLACED once that lasts
+ */
+async function lookFor(
+  provider: Provider,
+  { from, nonce, versions }: Mined,
+  taken: Suspicion,
+): Promise<TransactionReceipt | 'pending' | 'taken'> {
+  for (const { hash } of versions) {
+    const receipt = await provider.getTransactionReceipt(hash);
+    if (receipt === null) continue;
+    taken.lasts(false);
+    return receipt;
+  }
+  const isTaken = (await provider.getTransactionCount(from, 'latest')) > nonce;
+  if (taken.lasts(isTaken)) throw replaced({ from, nonce }, 'another transaction with its nonce');
+  return isTaken ? 'taken' : 'pending';
 }
 
-/** Checks that the chain still has the account's earlier transactions. @throws CollateralError where it dropped one */
-async function checkStanding(provider: Provider, sent: Sent): Promise<void> {
+/**
+ * Whether the chain still has the account's earlier transactions.
+ * @throws CollateralError CHAIN_REPLACED once it has stayed without one of them
+ */
+async function stands(provider: Provider, sent: Sent, cutOff: Suspicion): Promise<boolean> {
   const next = await provider.getTransactionCount(sent.from, 'pending');
-  if (next < sent.nonce && !isWaiting(sent.account, next)) throw replaced(sent, `a branch without transaction ${next}`);
+  const lacksOne = next < sent.nonce && !isWaiting(sent.account, next);
+  if (cutOff.lasts(lacksOne)) throw replaced(sent, `a branch without transaction ${next}`);
+  return !lacksOne;
 }
 
 /** A node that forgot the transaction is given the same bytes. */
 async function sendAgain(provider: Provider, { versions }: Sent): Promise<void> {
-  const { hash, signed } = versions.at(-1)!;
-  if ((await provider.getTransaction(hash)) !== null) return;
+  for (const { hash } of versions.toReversed()) if (await isAt(provider, hash)) return;
   try {
-    await broadcast(provider, signed);
+    await broadcast(provider, versions.at(-1)!);
   } catch (error) {
     if (!isTaken(error) && !isTooCheap(error)) throw error;
   }
 }
 
-/** The same transaction for a quarter more: nodes refuse a replacement that pays less than a tenth more. */
+/**
+ * The same transaction for a quarter more than the last time, whether or not that one was refused: most nodes take a
+ * replacement that pays a tenth more.
+ */
 async function reprice(signer: Signer, { versions }: Sent, { feePerGasMaxWei }: SubmitOptions): Promise<void> {
   const transaction = versions.at(-1)!.transaction.clone();
   const raised = (fee: bigint | null) => ((fee ?? 0n) * 5n) / 4n + 1n;
   transaction.signature = null;
   transaction.maxFeePerGas = raised(transaction.maxFeePerGas);
   transaction.maxPriorityFeePerGas = raised(transaction.maxPriorityFeePerGas);
-  checkFee(transaction, feePerGasMaxWei);
+  checkFees(transaction, feePerGasMaxWei);
   const version = await signVersion(signer, transaction);
+  // Before it is sent: where the answer is lost, a block may take it all the same.
+  versions.push(version);
   try {
-    await broadcast(signer.provider!, version.signed);
-    versions.push(version);
+    await broadcast(signer.provider!, version);
   } catch (error) {
-    // The next version goes on from this one's fee.
-    if (isTooCheap(error)) versions.push(version);
-    // Mined or replaced meanwhile: there is a receipt to be found.
-    else if (!isTaken(error)) throw error;
+    if (!isTaken(error) && !isTooCheap(error)) throw error;
   }
 }
 
-async function signVersion(signer: Signer, transaction: Transaction): Promise<Sent['versions'][number]> {
-  const signed = await signer.signTransaction(transaction);
-  const whole = Transaction.from(signed);
-  return { hash: whole.hash!, signed, transaction: whole };
-}
-
-/** A lost answer does no harm: the same bytes, sent again, are the same transaction. */
-async function broadcast(provider: Provider, signed: string): Promise<void> {
+/** A lost answer does no harm: the same bytes, sent again, are the same transaction, in whatever words the node says so. */
+async function broadcast(provider: Provider, { hash, signed }: Signed): Promise<void> {
   try {
     await provider.broadcastTransaction(signed);
   } catch (error) {
-    const inner = (error as { error?: { message?: unknown } } | null)?.error?.message;
-    if (typeof inner !== 'string' || !/already (known|imported)/i.test(inner)) throw error;
+    if (/already ?(known|imported)|\bknown transaction/i.test(wordsOf(error))) return;
+    // Of an error that says nothing certain, the transaction may still be on its way to the node that is asked.
+    const looks = isTransient(error) ? looksAfterSending : 1;
+    for (let look = 1; !(await isAt(provider, hash)); look++) {
+      if (look === looks) throw error;
+      await sleep(pollingOf(provider));
+    }
   }
+}
+
+async function isAt(provider: Provider, hash: string): Promise<boolean> {
+  return (await provider.getTransaction(hash)) !== null;
 }
 
 /** Blocks have become dearer since it was priced. */
 function isTooCheap(error: unknown): boolean {
-  const inner = (error as { error?: { message?: unknown } } | null)?.error?.message;
-  return typeof inner === 'string' && /less than block base fee/i.test(inner);
+  return /less than block base fee/i.test(wordsOf(error));
 }
 
 function pollingOf(provider: Provider): number {
@@ -270,7 +345,10 @@ function isTaken(error: unknown): boolean {
 /** A transaction that a block took may have failed: asked again as a call, the contract says why. */
 async function succeeded(receipt: TransactionReceipt, sent: Mined, provider: Provider): Promise<TransactionReceipt> {
   if (receipt.status !== 0) return receipt;
-  const { to, data, value } = sent.versions[0]!.transaction;
+  const { to, data, value, gasLimit } = sent.versions[0]!.transaction;
+  if (ranOut(receipt.gasUsed, gasLimit)) {
+    throw outOfGas(`transaction ${receipt.hash}`, `reverted, out of gas: ${receipt.gasUsed} of ${gasLimit} used`);
+  }
   await provider.call({ to, data, value, from: sent.from, blockTag: receipt.blockNumber });
   throw new Rejection('CHAIN_REVERT', {
     expected: `transaction ${receipt.hash} to succeed`,
@@ -279,19 +357,13 @@ async function succeeded(receipt: TransactionReceipt, sent: Mined, provider: Pro
   });
 }
 
-function checkFee({ maxFeePerGas, gasPrice }: Transaction, most: bigint | undefined): void {
-  const fee = maxFeePerGas ?? gasPrice ?? 0n;
-  if (most === undefined || fee <= most) return;
-  throw new CollateralError('CHAIN_FEES', {
-    expected: `gas at ${most} wei or less`,
-    got: `${fee} wei`,
-    rule: 'contracts/SPEC.md §17',
-    action: 'wait for emptier blocks, or allow a higher fee',
-  });
+/** A call within a call leaves its caller a 64th (EIP-150), which then reverts; what reverts by itself leaves a sixth. */
+function ranOut(used: bigint, limit: bigint): boolean {
+  return used * 64n >= limit * 63n;
 }
 
 function replaced({ from, nonce }: Pick<Sent, 'from' | 'nonce'>, got: string): CollateralError {
-  return new CollateralError('CHAIN_REPLACED', {
+  return new CollateralError(replacedCode, {
     expected: `a receipt for transaction ${nonce} of ${from}`,
     got,
     rule: 'contracts/SPEC.md §18a',
@@ -306,8 +378,4 @@ function stuck({ from, nonce }: Pick<Sent, 'from' | 'nonce'>, got: string): Coll
     rule: 'contracts/SPEC.md §18',
     action: 'try again when blocks are less full',
   });
-}
-
-function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

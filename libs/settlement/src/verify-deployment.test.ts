@@ -13,6 +13,7 @@ import { deploy, setupOf } from './deploy.js';
 import { contractNames, parseDeployment, type Deployment, type Expectation } from './deployment.js';
 import { placesOf } from './graph.js';
 import { roleCall, sendRoleCall } from './roles.js';
+import { submitOptions } from './transaction.js';
 import { verifyDeployment } from './verify-deployment.js';
 import { splitSelector } from './zk-selector.js';
 
@@ -65,7 +66,7 @@ describe('S-H5', () => {
     const runtime = await chain.getCode(deployment.settlement);
     // SSTORE(credits[mallory][0], 100 ether), then the runtime code as the genuine constructor returns it.
     const planted = plantedCode(runtime, slotOf(mallory), 100n * 10n ** 18n);
-    await create2(deployer, anvil.chainId, ZeroHash, planted);
+    await create2(deployer, anvil.chainId, { salt: ZeroHash, initCode: planted }, submitOptions('local'));
     const bad = create2Address(ZeroHash, planted);
     expect(await chain.getCode(bad)).toBe(runtime);
     expect(BigInt(await chain.getStorage(bad, slotOf(mallory)))).toBe(100n * 10n ** 18n);
@@ -119,9 +120,10 @@ describe('S-H5', () => {
   it('S-H5 takes up a deployment that broke off, and finds its first block', async () => {
     const salt = `0x${'44'.repeat(32)}`;
     const first = placesOf(setupOf(anvil.chainId, deployer.address, { salt }));
-    await create2(deployer, anvil.chainId, salt, first.roles.initCode);
+    const make = (initCode: string) => create2(deployer, anvil.chainId, { salt, initCode }, submitOptions('local'));
+    await make(first.roles.initCode);
     const made = await chain.getBlockNumber();
-    await create2(deployer, anvil.chainId, salt, first.router.initCode);
+    await make(first.router.initCode);
     const whole = await deploy(deployer, { salt });
     expect(whole.fromBlock).toBe(made);
     expect(await against(whole, { ...whole.setup, governorMayBeAccount: true })).toEqual([]);

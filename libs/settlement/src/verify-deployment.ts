@@ -3,7 +3,8 @@
  * arguments and salt: what stands at such an address was made by that code, so its storage cannot have been planted. What
  * the roles have done since is read from the logs of Roles and router. contracts/SPEC.md §4.
  */
-import { keccak256, type Provider } from 'ethers';
+import { keccak256, type JsonRpcApiProvider, type Provider } from 'ethers';
+import { ConfigurationError } from '#attestation/base';
 import { chainSettings } from './chain-kinds.js';
 import { chainIdOf } from './chain.js';
 import { errorAbi, randaoAt, rolesAbi, routerAbi } from './contracts.js';
@@ -14,6 +15,7 @@ import { extensionSelectors } from './extensions.js';
 import { chainFailure } from './failure.js';
 import { nativeCoin, placesOf, selectorsOf, type Places } from './graph.js';
 import { logsOf } from './logs.js';
+import { checkRandao } from './randao.js';
 
 interface DeploymentFinding {
   readonly what: string;
@@ -28,7 +30,7 @@ interface DeploymentFinding {
  */
 export async function verifyDeployment(
   deployment: Deployment,
-  provider: Provider,
+  provider: JsonRpcApiProvider,
   expectation: Expectation = deployment.setup,
 ): Promise<DeploymentFinding[]> {
   try {
@@ -177,8 +179,24 @@ async function routing(
   ];
 }
 
-async function sampling(places: Places, provider: Provider, { kind }: Expectation): Promise<DeploymentFinding[]> {
+/** What `deploy` demands before it tests BlockRandao, which takes any header: also on a chain where every mix is the same. */
+async function sampling(
+  places: Places,
+  provider: JsonRpcApiProvider,
+  { kind }: Expectation,
+): Promise<DeploymentFinding[]> {
   if (chainSettings[kind].sample === null || !(await hasCode(provider, places.randao.address))) return [];
   const got: unknown = await randaoAt(places.randao.address, provider).getFunction('isTested')();
-  return [{ what: 'randao, tested', expected: 'true', got: String(got) }];
+  return [{ what: 'randao, tested', expected: 'true', got: String(got) }, await mixes(provider)];
+}
+
+async function mixes(provider: JsonRpcApiProvider): Promise<DeploymentFinding> {
+  const [what, expected] = ['randao, mixes', 'different, none zero'];
+  try {
+    await checkRandao(provider);
+    return { what, expected, got: expected };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { what, expected, got: error.detail.got };
+  }
 }

@@ -76,6 +76,23 @@ export function stepSealOf(
   return { digest: statement.outerDigest, head: seal, rest, openings };
 }
 
+const zero = new Uint8Array(32);
+const uncommitted: Commitment = { root: zero, ood: zero };
+const unspecified: StepSpec = {
+  ...{ jobSpec: zero, manifestDigest: zero, datasetRoot: zero, seed: zero },
+  ...{ steps: 0, recordCount: 0, schedule: [] },
+};
+
+/** A seal that has its plan and nothing else: a verifier that takes the plan refuses it as being of another statement. */
+export function planSealOf(plan: Plan): Uint8Array {
+  const none = new Uint8Array();
+  return encodeZkSeal(isInTwoParts(plan.profile) ? splitSelector : zkSelector, {
+    ...{ domain: zero, terms: none, index: 0, spec: unspecified },
+    ...{ before: uncommitted, afterwards: uncommitted, data: uncommitted },
+    ...{ dataPath: [], sizes: none, plan: planBytes(plan), proof: none },
+  });
+}
+
 function sealUnder(
   selector: Uint8Array,
   domain: Uint8Array,
