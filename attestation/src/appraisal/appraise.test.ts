@@ -323,6 +323,33 @@ describe('the same evidence at two times', () => {
   });
 });
 
+const gpuSamples = loadSamples('nvidia-gpu').filter(({ id }) => /^h100-590\.12-ppcie-[01]$/.test(id));
+describe.skipIf(gpuSamples.length < 2)('real GPUs', () => {
+  it('have their manifests read once for all of them', async () => {
+    let read = 0;
+    const rims = new Proxy([filled(1, 0)], {
+      get(list, name) {
+        if (name === '0') read += 1;
+        return Reflect.get(list, name) as unknown;
+      },
+    });
+    const gpus = gpuSamples.map(({ files }) => ({
+      kind: 'nvidia' as const,
+      report: files.get('report')!,
+      certificateChain: new TextDecoder().decode(files.get('chain')),
+    }));
+    const report = await amd.report();
+    const result = await appraise({
+      evidence: { kind: 'composite', cpu: { kind: 'simulated-snp', report }, gpus },
+      endorsements: { ...noEndorsements, certificates: amd.certificates, rims },
+      policy: development,
+      at: gpuSamples[0]!.at,
+    });
+    expect(result.devices).toHaveLength(2);
+    expect(read).toBe(1);
+  });
+});
+
 const composite = loadSamples('composite');
 describe.skipIf(composite.length === 0)('the real composite', () => {
   it('is authentic in both halves and unbound', async () => {

@@ -9,6 +9,7 @@ import { gpusMax } from '../base/limits.js';
 import type { Check, CheckSubject, Tier } from '../check/checks.js';
 import { documentDigest } from '../check/document.js';
 import type { Authenticity } from '../check/verified.js';
+import { rimReader } from '../nvidia/rim.js';
 import type { KeyBinding } from '../records/key-binding.js';
 import { judgeSession, readableMode } from './composite.js';
 import type { Parts } from './composite.js';
@@ -88,8 +89,9 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
   const circumstances = { endorsements: request.endorsements, policy, advisories, at, ...ownNonce };
   const judgedCpu = cpu && (await judgeCpu(cpu, circumstances));
   const mode = readableMode(session);
+  const ofGpus = { ...circumstances, readRims: rimReader(request.endorsements.rims) };
   const judgedGpus: JudgedGpu[] = [];
-  for (const [index, gpu] of gpus.entries()) judgedGpus.push(await judgeGpu(`gpu-${index}`, gpu, circumstances, mode));
+  for (const [index, gpu] of gpus.entries()) judgedGpus.push(await judgeGpu(`gpu-${index}`, gpu, ofGpus, mode));
   const together = await judgeSession(parts, judgedCpu, judgedGpus, {
     policy,
     at,
@@ -97,7 +99,9 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
     ...(request.expectedReportData && { reportData: request.expectedReportData }),
     ...(request.devicesInUse && { devicesInUse: request.devicesInUse }),
   });
-  return conclude(request, [...(judgedCpu ? [judgedCpu] : []), ...judgedGpus, together], judgedCpu, session);
+  const devices = [...(judgedCpu ? [judgedCpu] : []), ...judgedGpus];
+  const ends = devices.flatMap(({ notAfter }) => notAfter ?? []);
+  return conclude(request, { judged: [...devices, together], ends }, judgedCpu, session);
 }
 
 /** From worst to best: bad news outweighs the unknown, which outweighs a warning. */
@@ -124,7 +128,7 @@ function split(evidence: Evidence): Parts {
 
 function conclude(
   request: AppraisalRequest,
-  judged: readonly Submodule[],
+  { judged, ends }: { readonly judged: readonly Submodule[]; readonly ends: readonly number[] },
   cpu: JudgedCpu | undefined,
   session: Parts['session'],
 ): AttestationResult {
@@ -133,7 +137,6 @@ function conclude(
   const tier = weakestTier(submodules.map((submodule) => submodule.tier));
   const authenticities = submodules.map(({ authenticity }) => authenticity);
   const trusted = tier === 'affirming' || tier === 'warning';
-  const ends = [at + policy.resultSecondsMax, cpu?.notAfter ?? Infinity, policy.notAfter ?? Infinity];
   return {
     tier,
     authenticity: authenticities.includes('forged')
@@ -142,7 +145,7 @@ function conclude(
         ? 'undecided'
         : 'authentic',
     at,
-    notAfter: trusted ? Math.min(...ends) : at,
+    notAfter: trusted ? Math.min(at + policy.resultSecondsMax, policy.notAfter ?? Infinity, ...ends) : at,
     policyId: policy.id,
     policyDigest: documentDigest(policy),
     evidenceDigest: evidenceDigest(evidence),

@@ -9,6 +9,7 @@ import type { QuoteClaims } from '../intel/verify.js';
 import { appraiseNitro } from '../nitro/policy.js';
 import { nitroRootSpkiSha256, verifyNitro } from '../nitro/verify.js';
 import type { GpuMode } from '../nvidia/mode.js';
+import type { RimReader } from '../nvidia/rim.js';
 import { verifyNvidia } from '../nvidia/verify.js';
 import type { NvidiaClaims } from '../nvidia/verify.js';
 import { appraiseSnp } from '../snp/appraise.js';
@@ -42,11 +43,12 @@ export interface JudgedCpu extends Submodule {
   /** The caller data that the hardware signed. */
   readonly reportData?: Uint8Array;
   readonly instance?: MachineInstance;
-  /** Unix seconds after which an endorsement has expired. */
+  /** Unix seconds after which an endorsement that it needs has expired. */
   readonly notAfter?: number;
 }
 export interface JudgedGpu extends Submodule {
   readonly claims?: NvidiaClaims;
+  readonly notAfter?: number;
 }
 
 interface Circumstances {
@@ -57,6 +59,11 @@ interface Circumstances {
   readonly at: number;
   /** The nonce that this evidence itself must carry; absent in a session, whose GPUs answer a derived one. */
   readonly ownNonce?: Uint8Array;
+}
+
+interface GpuCircumstances extends Circumstances {
+  /** Of the endorsements' manifests; all GPUs share it. */
+  readonly readRims: RimReader;
 }
 
 const intelPins: ReadonlySet<string> = new Set([intelRootSpkiSha256]);
@@ -92,12 +99,14 @@ async function judgeSnp(
     ...appraiseAcpi(claims, policy.snp),
     ...condemnation(snpFacts(claims, policy), circumstances),
   ];
+  // Elsewhere a list that went stale is a warning, or nothing.
+  const listEnd = policy.snp.revocation === 'required' ? claims.revocation.notAfter : undefined;
   return {
     ...conclude('cpu', verified, policyChecks),
     instance: snpInstance(claims, kind),
     ...(claims.chipId !== undefined && { device: claims.chipId }),
     reportData: claims.report.reportData,
-    notAfter: claims.notAfter,
+    notAfter: Math.min(claims.notAfter, listEnd ?? Infinity),
   };
 }
 
@@ -140,17 +149,18 @@ async function judgeQuote(quote: Uint8Array, circumstances: Circumstances): Prom
     device,
     instance: quoteInstance(claims),
     reportData: claims.body.report.reportData,
+    notAfter: claims.notAfter,
   };
 }
 
 async function judgeNitro(document: Uint8Array, circumstances: Circumstances): Promise<JudgedCpu> {
   const { policy, at, ownNonce } = circumstances;
   const verified = await verifyNitro({ document, at, pins: nitroPins, ...(ownNonce && { nonce: ownNonce }) });
-  const { claims } = verified;
+  const { claims, notAfter = at } = verified;
   if (claims === undefined) return conclude('cpu', verified, []);
   const facts: AdvisoryFacts = { product: 'nitro', issuers: [nitroRootSpkiSha256], isListed: false };
   const policyChecks = [...appraiseNitro(claims, policy.nitro, at), ...condemnation(facts, circumstances)];
-  const judged = { ...conclude('cpu', verified, policyChecks), instance: nitroInstance(claims) };
+  const judged = { ...conclude('cpu', verified, policyChecks), instance: nitroInstance(claims), notAfter };
   return { ...judged, ...(claims.user_data !== null && { reportData: claims.user_data }) };
 }
 
@@ -158,16 +168,17 @@ async function judgeNitro(document: Uint8Array, circumstances: Circumstances): P
 export async function judgeGpu(
   name: string,
   { report, certificateChain }: GpuEvidence,
-  circumstances: Circumstances,
+  circumstances: GpuCircumstances,
   mode: GpuMode | undefined,
 ): Promise<JudgedGpu> {
-  const { endorsements, policy, at, ownNonce } = circumstances;
+  const { endorsements, policy, at, ownNonce, readRims } = circumstances;
   const { rims, ocspAnswers } = endorsements;
   const graceSeconds = policy.gpu.manifestGraceSeconds;
   const verified = await verifyNvidia({
     report,
     certificateChain,
     rims,
+    readRims,
     ocspAnswers,
     at,
     graceSeconds,
@@ -178,7 +189,8 @@ export async function judgeGpu(
   const checks = appraiseGpu(verified.checks, claims, policy.gpu);
   const condemned = claims === undefined ? [] : condemnation(gpuFacts(claims, policy), circumstances);
   const judged = conclude(name, { ...verified, checks }, condemned);
-  return { ...judged, ...(claims && { claims, device: claims.deviceId, serial: claims.ueid }) };
+  if (claims === undefined) return judged;
+  return { ...judged, claims, device: claims.deviceId, serial: claims.ueid, notAfter: claims.notAfter };
 }
 
 function condemnation(facts: AdvisoryFacts, { advisories, policy, at }: Circumstances): readonly Check[] {

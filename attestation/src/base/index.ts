@@ -52,6 +52,9 @@ export {
   checkpointWeightsBytesMax,
   evaluationBytesMax,
   evaluationsMax,
+  proofBytesMax,
+  proofDocumentCharactersMax,
+  samplesMax,
   stateBytesMax,
 } from './limits.js';
 export { certTableEndorsements, parseCertTable, type CertTableEntry, type CertTableRole } from './cert-table.js';

@@ -38,6 +38,8 @@ export const policyBytesMax = 1024 * 1024;
 export const snpLaunchesMax = 64;
 /** Workers of a data-parallel job. */
 export const workersMax = 64;
+/** Drawn for one job. A discharge and `finalize` hash them all in one transaction: contracts/SPEC.md §8. */
+export const samplesMax = 4000;
 /** GPUs of one composite evidence. */
 export const gpusMax = 64;
 /** Simulated roots, deny-list entries and other lists of a policy. */

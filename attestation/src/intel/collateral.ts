@@ -175,6 +175,8 @@ export interface Revocation {
   readonly state: RevocationState;
   /** The lists of the issuers in question. */
   readonly lists: readonly Crl[];
+  /** Unix seconds until which every certificate that is good has a current list. */
+  readonly notAfter: number;
 }
 
 /**
@@ -192,6 +194,7 @@ export async function readRevocation(
   const parsed = crls.map(parseCrl);
   const lists = new Set<Crl>();
   const states: RevocationState[] = [];
+  const ends: number[] = [];
   for (const { certificate, issuer } of subjects) {
     const own = parsed.filter((crl) => equalBytes(crl.issuer, issuer.subject));
     for (const crl of own.filter((list) => !lists.has(list))) {
@@ -199,10 +202,12 @@ export async function readRevocation(
       lists.add(crl);
     }
     const found = own.map((crl) => revocationOf(crl, [certificate.serial], at));
+    const current = own.filter((_, index) => found[index] === 'good');
+    if (current.length > 0) ends.push(Math.max(...current.flatMap(({ nextUpdate }) => nextUpdate ?? [])));
     states.push((['revoked', 'good', 'stale'] as const).find((state) => found.includes(state)) ?? 'unknown');
   }
   const worst = (['revoked', 'unknown', 'stale'] as const).find((state) => states.includes(state));
-  return { state: worst ?? 'good', lists: [...lists] };
+  return { state: worst ?? 'good', lists: [...lists], notAfter: Math.min(...ends) };
 }
 
 function missing(code: string, expected: string, got: string): never {

@@ -178,6 +178,8 @@ describe('a made-up Intel platform', () => {
   it('tells until when its material holds', async () => {
     const { claims } = await verifyQuote(await fakeIntel());
     expect(claims?.notAfter).toBe(Date.parse('2025-07-01T00:00:00Z') / 1000);
+    const beside = await verifyQuote(await fakeIntel({ olderPckList: 'empty' }));
+    expect(beside.claims?.notAfter).toBe(claims?.notAfter);
   });
 
   it('is forged under another root', async () => {

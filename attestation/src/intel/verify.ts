@@ -193,7 +193,7 @@ async function addCollateral(request: QuoteRequest, genuine: Genuine, book: Supp
     return `evaluation ${identity.tcbEvaluationDataNumber}, ${identity.issueDate} to ${identity.nextUpdate}`;
   });
   const qeLevel = checkQe(quote, identity, book);
-  let revocation: Revocation = { state: 'unknown', lists: [] };
+  let revocation: Revocation = { state: 'unknown', lists: [], notAfter: Infinity };
   const [leaf, intermediate, root] = path as [Certificate, Certificate, Certificate];
   await book.attempt('QUOTE_CRL', async () => {
     const byRoot = [intermediate, ...signers].map((certificate) => ({ certificate, issuer: root }));
@@ -207,8 +207,9 @@ async function addCollateral(request: QuoteRequest, genuine: Genuine, book: Supp
     );
   });
   const tcb = info && identity && judgeTcb(info, pck.tcb, quote.body, qeLevel);
-  const ends = [info, identity, ...revocation.lists].flatMap((dated) => dated?.nextUpdate ?? []);
-  const notAfter = Math.min(...path.map((certificate) => certificate.notAfter), ...ends);
+  const documentEnds = [info, identity].flatMap((document) => document?.nextUpdate ?? []);
+  const certificateEnds = [...path, ...signers].map((certificate) => certificate.notAfter);
+  const notAfter = Math.min(...certificateEnds, ...documentEnds, revocation.notAfter);
   const issuers = [intermediate, root].map(({ spkiSha256 }) => spkiSha256);
   const evaluationNumbers = [info, identity].flatMap((document) => document?.tcbEvaluationDataNumber ?? []);
   const facts = { quote, body: quote.body, pck, strayBytes, revocation, issuers, evaluationNumbers, notAfter };

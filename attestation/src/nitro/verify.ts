@@ -50,6 +50,11 @@ const payloadShape = {
 /** The signed map: timestamp in milliseconds, PCRs of 48 bytes by index. */
 export type NitroClaims = Shaped<typeof payloadShape>;
 
+interface VerifiedNitro extends Verified<NitroClaims> {
+  /** Unix seconds: the earliest end among the path's certificates; only where authentic. */
+  readonly notAfter?: number;
+}
+
 const rules = {
   NITRO_FORMAT: rule('COSE_Sign1, ES384', 'The document is one strictly encoded COSE_Sign1 with all its fields.'),
   NITRO_CHAIN: rule('leaf to the pinned root', 'The leaf certificate leads to the pinned root in the given order.'),
@@ -61,12 +66,12 @@ const sessionRules = {
 } satisfies Record<string, CheckRule>;
 
 /** Throws nothing but bugs. */
-export async function verifyNitro(request: NitroRequest): Promise<Verified<NitroClaims>> {
+export async function verifyNitro(request: NitroRequest): Promise<VerifiedNitro> {
   const book = openChecks(rules);
   const session = openChecks(sessionRules);
   let message: UncheckedSign1 | undefined;
   let claims: NitroClaims | undefined;
-  let leaf: Certificate | undefined;
+  let path: readonly Certificate[] = [];
   await book.attempt('NITRO_FORMAT', () => {
     message = readDocument(request.document);
     claims = record(payloadShape)(decodeForeign(definite(message.payload)), 'document');
@@ -75,12 +80,11 @@ export async function verifyNitro(request: NitroRequest): Promise<Verified<Nitro
   if (message !== undefined && claims !== undefined) {
     const [signed, payload] = [message, claims];
     await book.attempt('NITRO_CHAIN', async () => {
-      const path = await readPath(payload, request);
-      leaf = path[0]!;
+      path = await readPath(payload, request);
       return path.map(({ subjectText }) => subjectText).join(' < ');
     });
-    if (leaf !== undefined) {
-      const signer = leaf;
+    const [signer] = path;
+    if (signer !== undefined) {
       await book.attempt('NITRO_TIMESTAMP', () => checkTimestamp(payload, signer));
       await book.attempt('NITRO_SIGNATURE', async () => {
         await checkSignature(signed, signer);
@@ -98,7 +102,10 @@ export async function verifyNitro(request: NitroRequest): Promise<Verified<Nitro
     kind: 'nitro',
     authenticity,
     checks: [...book.checks(), ...sessionChecks],
-    ...(authenticity === 'authentic' && { claims: claims! }),
+    ...(authenticity === 'authentic' && {
+      claims: claims!,
+      notAfter: Math.min(...path.map((certificate) => certificate.notAfter)),
+    }),
   };
 }
 

@@ -6,7 +6,7 @@ import { ocspAnswersMax } from './constants.js';
 import type { Firmware } from './device.js';
 import type { RimRole } from './manifest.js';
 import { compareMeasurements } from './measurements.js';
-import { judgeRevocation, readAnswers, type OcspAnswer, type Revocation } from './ocsp.js';
+import { judgeRevocation, readAnswers, type JudgedRevocation, type OcspAnswer } from './ocsp.js';
 import { judgeRim, type RimFile, type RimJudgement } from './rim.js';
 import type { SpdmReport } from './spdm.js';
 
@@ -27,7 +27,12 @@ export interface CollateralClaims {
   /** RIM indexes that differ. */
   readonly mismatched: readonly number[];
   /** By certificate subject: device chain and both signers' chains, without leaf of the device and roots. */
-  readonly revocation: readonly { readonly subject: string; readonly serial: string; readonly state: Revocation }[];
+  readonly revocation: readonly CertificateState[];
+}
+
+interface CertificateState extends JudgedRevocation {
+  readonly subject: string;
+  readonly serial: string;
 }
 
 interface CollateralRequest {
@@ -146,7 +151,7 @@ async function appraiseRevocation(
     pairs.map(async ([subject, issuer]) => ({
       subject: subject.subjectText,
       serial: subject.serial,
-      state: await judgeRevocation(subject, issuer, answers, request.at),
+      ...(await judgeRevocation(subject, issuer, answers, request.at)),
     })),
   );
   const decided = states.every(({ state }) => state === 'good' || state === 'revoked' || state === 'on-hold');

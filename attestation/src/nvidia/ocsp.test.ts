@@ -124,7 +124,7 @@ async function answer(wanted: Wanted = {}): Promise<Uint8Array> {
 }
 
 const judge = (answers: readonly OcspAnswer[], when = at): Promise<Revocation> =>
-  judgeRevocation(subject, issuer.certificate, readAnswers(answers), when);
+  judgeRevocation(subject, issuer.certificate, readAnswers(answers), when).then(({ state }) => state);
 const judgeOne = async (wanted: Wanted, nonce?: Uint8Array): Promise<Revocation> =>
   judge([{ response: await answer(wanted), ...(nonce && { nonce }) }]);
 const nonce = fromHex('0102030405060708090a0b0c0d0e0f10');

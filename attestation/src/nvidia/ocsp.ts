@@ -61,6 +61,12 @@ function readResponse(response: Uint8Array): ReadAnswer['response'] {
  */
 export type Revocation = 'good' | 'revoked' | 'on-hold' | 'unknown' | 'stale' | 'forged' | 'missing';
 
+export interface JudgedRevocation {
+  readonly state: Revocation;
+  /** Unix seconds until which an answer says so; absent where none does, or for good. */
+  readonly notAfter?: number;
+}
+
 /** The gravest authentic answer of several counts, so that a `good`, older or newer, cannot hide a revocation. */
 const byGravity: readonly Revocation[] = ['revoked', 'on-hold', 'unknown', 'good', 'stale', 'forged', 'missing'];
 
@@ -70,9 +76,11 @@ export async function judgeRevocation(
   issuer: Certificate,
   answers: readonly ReadAnswer[],
   at: number,
-): Promise<Revocation> {
+): Promise<JudgedRevocation> {
   const verdicts = await Promise.all(answers.map((answer) => judgeAnswer(subject, issuer, answer, at)));
-  return byGravity.find((verdict) => verdicts.includes(verdict)) ?? 'missing';
+  const state = byGravity.find((one) => verdicts.some((verdict) => verdict.state === one)) ?? 'missing';
+  const ends = verdicts.flatMap((verdict) => (verdict.state === state ? (verdict.notAfter ?? []) : []));
+  return { state, ...(ends.length > 0 && { notAfter: Math.max(...ends) }) };
 }
 
 async function judgeAnswer(
@@ -80,21 +88,23 @@ async function judgeAnswer(
   issuer: Certificate,
   { response, nonce }: ReadAnswer,
   at: number,
-): Promise<Revocation> {
-  if (response === 'forged' || response === 'missing') return response;
+): Promise<JudgedRevocation> {
+  if (response === 'forged' || response === 'missing') return { state: response };
   try {
     const single = await findSubject(response, subject, issuer);
-    if (single === undefined) return 'missing';
+    if (single === undefined) return { state: 'missing' };
     if (nonce !== undefined && (response.nonce === undefined || !equalBytes(nonce, response.nonce))) {
-      return 'forged';
+      return { state: 'forged' };
     }
     const responder = await authorizedKey(response, issuer, at);
     const scheme = schemes[response.signatureAlgorithm as keyof typeof schemes];
-    if (scheme === undefined) return 'forged';
+    if (scheme === undefined) return { state: 'forged' };
     await verifySignature(scheme, responder.spki, ecdsaFromDer(response.signature, scheme), response.signed);
-    return isRevokedFor(single, at) || isCurrent(response, single, at) ? stateOf(single) : 'stale';
+    if (isRevokedFor(single, at)) return { state: 'revoked' };
+    if (!isCurrent(response, single, at)) return { state: 'stale' };
+    return { state: stateOf(single), notAfter: Math.min(endOf(single), responder.notAfter) };
   } catch (error) {
-    if (error instanceof Rejection) return 'forged';
+    if (error instanceof Rejection) return { state: 'forged' };
     throw error;
   }
 }
@@ -110,8 +120,11 @@ function isRevokedFor(single: SingleResponse, at: number): boolean {
 }
 
 function isCurrent(response: OcspResponse, single: SingleResponse, at: number): boolean {
-  const end = single.nextUpdate ?? single.thisUpdate + openEndedSeconds;
-  return single.thisUpdate <= at && response.producedAt <= at && at <= end;
+  return single.thisUpdate <= at && response.producedAt <= at && at <= endOf(single);
+}
+
+function endOf({ thisUpdate, nextUpdate }: SingleResponse): number {
+  return nextUpdate ?? thisUpdate + openEndedSeconds;
 }
 
 async function findSubject(

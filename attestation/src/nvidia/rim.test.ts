@@ -7,7 +7,7 @@ import { toBase64, toHex, utf8 } from '../base/bytes.js';
 import { parseCertificate } from '../x509/certificate.js';
 import { nvidiaPins } from './constants.js';
 import { parseManifest } from './manifest.js';
-import { judgeRim, readRim } from './rim.js';
+import { judgeRim, rimReader } from './rim.js';
 import { canonicalize, parseXml, type XmlElement } from './xml.js';
 
 const folder = `${process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors'}/nvidia-gpu`;
@@ -20,8 +20,8 @@ const pinned = new Set<string>(nvidiaPins.rim);
 
 /** Aspects that are not met, with what was seen. */
 async function faults(xml: string | Uint8Array, rootSpkiSha256: ReadonlySet<string> = pinned): Promise<string[]> {
-  const file = await readRim(typeof xml === 'string' ? utf8(xml) : xml);
-  const judged = await judgeRim(file, { pool: [], rootSpkiSha256, at, graceSeconds: 0 });
+  const [file] = await rimReader([typeof xml === 'string' ? utf8(xml) : xml])();
+  const judged = await judgeRim(file!, { pool: [], rootSpkiSha256, at, graceSeconds: 0 });
   const bad = [...judged.outcomes].filter(([, outcome]) => outcome.status !== 'met');
   expect(judged.authentic).toBe(!bad.some(([, outcome]) => outcome.status === 'forged'));
   return bad.map(([aspect, outcome]) => `${aspect} ${outcome.got}`);

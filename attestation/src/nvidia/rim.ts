@@ -6,6 +6,7 @@ import { CollateralError, Rejection } from '../base/errors.js';
 import type { CheckStatus } from '../check/checks.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
+import { rimsMax } from './constants.js';
 import { parseManifest, type Manifest } from './manifest.js';
 import { verifyEnveloped } from './xmldsig.js';
 
@@ -47,7 +48,15 @@ export interface RimFile {
   readonly form: Outcome;
 }
 
-/** @param rim the XML file */
+/** Manifests, each read once, and none before somebody asks. */
+export type RimReader = () => Promise<readonly RimFile[]>;
+
+/** @param rims XML files */
+export function rimReader(rims: readonly Uint8Array[]): RimReader {
+  let read: Promise<readonly RimFile[]> | undefined;
+  return () => (read ??= Promise.all(rims.slice(0, rimsMax).map(readRim)));
+}
+
 export async function readRim(rim: Uint8Array): Promise<RimFile> {
   const read = await attempt(() => {
     const manifest = parseManifest(rim);

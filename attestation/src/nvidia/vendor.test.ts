@@ -68,6 +68,8 @@ describe('verifyNvidia under a made-up vendor', () => {
     expect(claims?.revocation.map((item) => item.state)).toEqual(Array(4).fill('good'));
     expect(tierOf(appraiseGpu(checks, claims, strict))).toBe('affirming');
     expect(claims?.measurements).toBe('match');
+    expect(claims?.notAfter).toBe(at + 60);
+    expect((await verifyNvidia(evidence)).claims!.notAfter).toBeGreaterThan(at + 60);
   });
 
   it('is refused under the real roots', async () => {

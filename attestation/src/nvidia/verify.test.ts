@@ -50,6 +50,22 @@ describe.skipIf(!present)('verifyNvidia', () => {
     });
   });
 
+  it('reads no manifest for a report that no GPU signed', async () => {
+    const { report, rims } = full();
+    let read = 0;
+    const counted = new Proxy(rims, {
+      get(list, name) {
+        if (name === '0') read += 1;
+        return Reflect.get(list, name) as unknown;
+      },
+    });
+    const altered = report.with(report.length - 1, report.at(-1)! ^ 1);
+    expect((await verifyNvidia(full({ report: altered, rims: counted }))).authenticity).toBe('forged');
+    expect(read).toBe(0);
+    expect((await verifyNvidia(full({ rims: counted }))).authenticity).toBe('authentic');
+    expect(read).toBe(1);
+  });
+
   it('names Blackwell manifests', async () => {
     const gb100 = {
       report: bytes('gb100-575.32/report.bin'),

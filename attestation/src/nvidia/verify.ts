@@ -11,11 +11,11 @@ import { parseCertificate, parsePemCertificates, type Certificate } from '../x50
 import { keyUsage, oidBasicConstraints, verifyPath } from '../x509/path.js';
 import { appraisalRules, authenticityRules, type AppraisalCode, type AuthenticityCode } from './codes.js';
 import { appraiseCollateral, type CollateralClaims } from './collateral.js';
-import { nvidiaPins, rimsMax } from './constants.js';
+import { nvidiaPins } from './constants.js';
 import { driverRimId, readFirmware, readIdentity, type DeviceIdentity, type Firmware } from './device.js';
 import type { GpuMode } from './mode.js';
 import type { OcspAnswer } from './ocsp.js';
-import { readRim } from './rim.js';
+import { rimReader, type RimReader } from './rim.js';
 import { parseReport, type SpdmReport } from './spdm.js';
 
 interface NvidiaPins {
@@ -31,6 +31,8 @@ export interface NvidiaEvidence {
   readonly certificateChain: string | readonly Uint8Array[];
   /** Reference manifests, XML files in any order; the ones for this driver and VBIOS are picked. */
   readonly rims: readonly Uint8Array[];
+  /** What reads `rims` once for several GPUs. */
+  readonly readRims?: RimReader;
   readonly ocspAnswers: readonly OcspAnswer[];
   /** The nonce that the verifier chose, 32 bytes; absent when the caller judges freshness itself. */
   readonly nonce?: Uint8Array;
@@ -65,6 +67,8 @@ export interface NvidiaClaims extends CollateralClaims {
   readonly fwid: string;
   readonly feature?: 'spt' | 'mpt' | 'ppcie';
   readonly mode?: GpuMode;
+  /** Unix seconds: when the first certificate, manifest or answer that this rests on ends, grace included. */
+  readonly notAfter: number;
 }
 
 /** What the parts said on their own; absent when they could not be read. */
@@ -80,16 +84,14 @@ interface Parts {
 export async function verifyNvidia(evidence: NvidiaEvidence): Promise<Verified<NvidiaClaims>> {
   const book = openChecks<AuthenticityCode>(authenticityRules);
   const appraisal = openChecks<AppraisalCode>(appraisalRules);
-  const [parts, rims] = await Promise.all([
-    verifyDevice(evidence, book),
-    Promise.all(evidence.rims.slice(0, rimsMax).map(readRim)),
-  ]);
+  const parts = await verifyDevice(evidence, book);
   const authenticity = authenticityOf(book.checks());
   const { report, firmware, identity, path } = parts;
   if (authenticity !== 'authentic' || !report || !firmware || !identity || !path) {
     return { kind: 'nvidia', authenticity, checks: [...book.checks(), ...appraisal.checks()] };
   }
   appraiseIdentity(evidence, report, firmware, appraisal);
+  const rims = await (evidence.readRims ?? rimReader(evidence.rims))();
   const collateral = await appraiseCollateral(
     { ...evidence, pins: evidence.pins ?? nvidiaPins, rims, report, firmware, chip: identity.chip, path },
     appraisal,
@@ -111,8 +113,15 @@ export async function verifyNvidia(evidence: NvidiaEvidence): Promise<Verified<N
     ...(firmware.feature !== undefined && { feature: firmware.feature }),
     ...(evidence.mode !== undefined && { mode: evidence.mode }),
     ...collateral,
+    notAfter: endOf(path, collateral, evidence.graceSeconds ?? 0),
   };
   return { kind: 'nvidia', authenticity, checks: [...book.checks(), ...appraisal.checks()], claims };
+}
+
+function endOf(path: readonly Certificate[], collateral: CollateralClaims, graceSeconds: number): number {
+  const { driverRim, vbiosRim, revocation } = collateral;
+  const ofRims = [driverRim, vbiosRim].flatMap((rim) => rim?.notAfter ?? []).map((end) => end + graceSeconds);
+  return Math.min(...[...path, ...revocation].flatMap(({ notAfter }) => notAfter ?? []), ...ofRims);
 }
 
 /** Every rule of authenticity on its own, so that a reader sees all that is wrong and not the first thing only. */

@@ -82,9 +82,9 @@ export {
   type Link,
   type ReleasedSession,
 } from './checkpoint.js';
-export { mayBeProvedInstead } from './lapse.js';
+export { closingBond, mayBeProvedInstead } from './lapse.js';
 export { clientQuorum, quorumRemedy, type ClientQuorum } from './client-quorum.js';
-export { dutySelectorOf, splitProfiles, termsFit, type TermsFacts } from './terms-fit.js';
+export { dutySelectorOf, samplesMaxOf, splitProfiles, termsFit, type TermsFacts } from './terms-fit.js';
 export { specDigestOf, stepSpecDigest, stepSpecOf, type StepSpec } from './spec-digest.js';
 export {
   isNetDataset,

@@ -102,7 +102,7 @@ export function parseJobSpec(encoded: Uint8Array): JobSpec {
   return spec;
 }
 
-/** Absent: per epoch, so that no figure is of few records unless the data owner signed for it. */
+/** Absent: per epoch, so that no figure is of few records unless the spec asks for it. */
 export function progressOf({ progress }: Pick<JobSpec, 'progress'>): ProgressGrain {
   return progress?.every ?? 'epoch';
 }

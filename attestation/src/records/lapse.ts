@@ -2,6 +2,12 @@
 import type { JobSpec } from './job-spec.js';
 import { JobMode, type Terms } from './terms.js';
 
+/**
+ * Bond that closes challenges, in the token's smallest unit: the greatest that terms can name, more than there is of any native
+ * coin. Nobody has proofs of a run that is sealed where proofs might have stood instead, so the host could answer no challenge.
+ */
+export const closingBond = 2n ** 128n - 1n;
+
 type Shape = Pick<Terms, 'mode' | 'dutySelectors'>;
 
 /**

@@ -84,6 +84,25 @@ describe('terms fit', () => {
     expect(codeOf(either, { ...proved, dutySelectors: [] })).toBe('TERMS_MODE');
   });
 
+  it('no more draws than eight a segment, and than one transaction can look through', () => {
+    const sampled = specOf('sampled');
+    const drawing = (segments: number, samples: number) => ({ ...termsOf(sampled), segments, samples });
+    const most: [number, number][] = [
+      [2, 16],
+      [500, 4000],
+      [4000, 4000],
+    ];
+    for (const [segments, samples] of most) {
+      expect(codeOf(sampled, drawing(segments, samples))).toBe('fits');
+      const more = drawing(segments, samples + 1);
+      const detail = { action: 'ask for fewer samples, or for a proof of every segment' };
+      const refusal = expect.objectContaining({ detail: expect.objectContaining(detail) }) as Error;
+      expect(codeOf(sampled, more)).toBe('TERMS_SAMPLES');
+      expect(() => termsFit(sampled, more)).toThrow(`at most ${samples} samples of ${segments} segments`);
+      expect(() => termsFit(sampled, more)).toThrow(refusal);
+    }
+  });
+
   const both = specOf('tee+zk');
   const revealed = termsOf(both);
   const short = (change: Partial<Windows>) => ({ windows: { ...windows, ...change } });

@@ -6,6 +6,7 @@
 import { compareBytes, equalBytes, isZero, toHex, utf8 } from '../base/bytes.js';
 import { keccak, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
+import { samplesMax } from '../base/limits.js';
 import { bordersMax } from './borders.js';
 import { teeSelector } from './eip712.js';
 import { evaluationPlanOf } from './evaluation-plan.js';
@@ -129,10 +130,17 @@ function checkMoney(terms: Terms, { publishEstimate = 0n, answerMin = 0n }: Term
   demand('TERMS_SHARE', !isWhole || holdbackBps === bps, `the whole price held back: ${bps}`, holdbackBps);
 }
 
+/** That may be drawn of so many segments: what the contract takes, and no more than one transaction can hash. */
+export function samplesMaxOf(segments: number): number {
+  return Math.min(samplesPerSegment * segments, samplesMax);
+}
+
 function checkCounts(terms: Terms): void {
   const { segments, samples, mode, unit, unitSegments, parts, providers } = terms;
   demand('TERMS_SEGMENTS', segments >= 1 && segments < bordersMax, `1 to ${bordersMax - 1} segments`, segments);
-  demand('TERMS_SAMPLES', samples <= samplesPerSegment * segments, `at most ${samplesPerSegment} a segment`, samples);
+  const most = samplesMaxOf(segments);
+  const fewer = 'ask for fewer samples, or for a proof of every segment';
+  demand('TERMS_SAMPLES', samples <= most, `at most ${most} samples of ${segments} segments`, samples, fewer);
   demand('TERMS_SAMPLES', samples > 0 === ((mode & sample) !== 0), 'samples where the mode draws them', samples);
   const isSegment = unit === 0 && unitSegments === 1 && parts === 1 && isZero(providers);
   demand('TERMS_UNIT', isSegment, 'unit 0, 1 segment, 1 part, one provider', `${unit}, ${unitSegments}, ${parts}`);
@@ -162,12 +170,13 @@ function same(code: string, what: string, expected: Uint8Array, got: Uint8Array)
   demand(code, equalBytes(expected, got), `${what}: ${toHex(expected)}`, toHex(got));
 }
 
-function demand(code: string, holds: boolean, expected: string, got: string | number | bigint): void {
+function demand(
+  code: string,
+  holds: boolean,
+  expected: string,
+  got: string | number | bigint,
+  action = 'offer terms that keep to the rules',
+): void {
   if (holds) return;
-  throw new Rejection(code, {
-    expected,
-    got: String(got),
-    rule: 'contracts/SPEC.md §5',
-    action: 'offer terms that keep to the rules',
-  });
+  throw new Rejection(code, { expected, got: String(got), rule: 'contracts/SPEC.md §5', action });
 }

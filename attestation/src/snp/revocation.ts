@@ -11,6 +11,8 @@ export interface SnpRevocation {
   readonly state: RevocationState;
   /** The list that decided. Times in Unix seconds. */
   readonly list?: { readonly number?: string; readonly thisUpdate: number; readonly nextUpdate?: number };
+  /** Unix seconds until which a supplied list is current; only where the state is `good`. */
+  readonly notAfter?: number;
   /** Codes of supplied lists that were not usable; they count as absent. */
   readonly unusable: readonly string[];
 }
@@ -37,7 +39,8 @@ export async function snpRevocation(
   }
   const serials = path.certificates.slice(1, -1).map(({ serial }) => serial);
   for (const state of severity) {
-    const crl = usable.find((candidate) => revocationOf(candidate, serials, at) === state);
+    const deciding = usable.filter((candidate) => revocationOf(candidate, serials, at) === state);
+    const [crl] = deciding;
     if (crl === undefined) continue;
     const { number, thisUpdate, nextUpdate } = crl;
     const list = {
@@ -45,7 +48,8 @@ export async function snpRevocation(
       thisUpdate,
       ...(nextUpdate !== undefined && { nextUpdate }),
     };
-    return { state, list, unusable };
+    const ends = deciding.flatMap((one) => one.nextUpdate ?? []);
+    return { state, list, unusable, ...(state === 'good' && { notAfter: Math.max(...ends) }) };
   }
   return { state: 'unknown', unusable };
 }

@@ -189,14 +189,17 @@ function shownOf({ spec, evaluated }: Evaluated): ShownEvaluations {
 /** A share as a percentage, cut to two digits; a mean loss in nats, cut to four; other sums as they are. */
 function figureOf({ metric, numerator, denominator }: Measured): string {
   if (denominator === 0n) return `${metric} of nothing`;
-  if (metricKinds[metric] === 'higher') return `${metric} ${decimal((numerator * 10_000n) / denominator, 2)} %`;
-  if (metric === 'loss') return `${metric} ${decimal((numerator * 10_000n) / (denominator << 16n), 4)}`;
+  if (metricKinds[metric] === 'higher') return `${metric} ${decimal(numerator * 100n, denominator, 2)} %`;
+  if (metric === 'loss') return `${metric} ${decimal(numerator, denominator << 16n, 4)}`;
   return `${metric} ${numerator}/${denominator}`;
 }
 
-/** @param scaled times 10^digits @returns without zeros at its end */
-function decimal(scaled: bigint, digits: number): string {
-  const text = scaled.toString().padStart(digits + 1, '0');
+/** Cut; what is small keeps three digits that are no zeros before it. @returns without zeros at its end */
+function decimal(numerator: bigint, denominator: bigint, least: number): string {
+  const scaled = (digits: number): bigint => (numerator * 10n ** BigInt(digits)) / denominator;
+  let digits = least;
+  while (numerator > 0n && scaled(digits) < 100n) digits++;
+  const text = `${scaled(digits)}`.padStart(digits + 1, '0');
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
 }
 

@@ -4,7 +4,7 @@
  */
 import { endorsementsOfRecord } from '../appraisal/endorsements.js';
 import type { Endorsements } from '../appraisal/evidence.js';
-import { equalBytes, fromHex, toHex } from '../base/bytes.js';
+import { equalBytes, toHex } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { poolCertificatesMax } from '../base/limits.js';
 import type { EndorsementRecord } from '../records/endorsement-record.js';
@@ -47,13 +47,14 @@ export function endorsementsAbout(material: EndorsementRecord, session: Reported
   const isQuote = cpu.kind === 'tdx';
   const own = isQuote ? certificates : certificatesOf(certificates, session);
   const chain = parsed([...cpu.certificates, ...own]);
-  const manifests = rims.filter((rim) => gpus.some(({ report }) => isAbout(rim, report)));
+  const reports = gpus.map(({ report }) => latin1(report));
+  const manifests = rims.filter((rim) => isAbout(rim, reports));
   const ofGpus = [...gpus.flatMap((gpu) => gpu.certificates), ...manifests.flatMap(signersOf)];
-  const serials = parsed(ofGpus).map(({ serial }) => fromHex(serial));
+  const serials = parsed(ofGpus).map(({ serial }) => serial);
   return {
     certificates: own.slice(0, Math.max(0, poolCertificatesMax - cpu.certificates.length)),
     crls: isQuote ? crls : crls.filter((crl) => isIssuedBy(crl, chain)),
-    ocsp: ocsp.filter((answer) => serials.some((serial) => contains(answer, serial))),
+    ocsp: ocsp.filter((answer) => containsSome(answer, serials)),
     rims: manifests,
     intel: isQuote ? intel : [],
     advisories,
@@ -90,11 +91,12 @@ function isIssuedBy(crl: Uint8Array, chain: readonly Certificate[]): boolean {
   return chain.some((one) => [one.issuer, one.subject].some((name) => equalBytes(name, issuer)));
 }
 
-/** Of a VBIOS any may be meant: the report has its version as bytes. */
-function isAbout(rim: Uint8Array, report: Uint8Array): boolean {
+/** Of a VBIOS any may be meant: the report has its version as bytes. @param reports as text */
+function isAbout(rim: Uint8Array, reports: readonly string[]): boolean {
+  if (reports.length === 0) return false;
   const version = versionPattern.exec(latin1(rim))?.[1];
   if (version === undefined || vbiosVersion.test(version)) return true;
-  return latin1(report).includes(version);
+  return reports.some((report) => report.includes(version));
 }
 
 /** Certificates that a manifest's signature brings along. */
@@ -112,8 +114,10 @@ function decodeBase64(text: string): string {
   }
 }
 
-function contains(bytes: Uint8Array, part: Uint8Array): boolean {
-  return toHex(bytes).includes(toHex(part));
+/** @param parts hexadecimal */
+function containsSome(bytes: Uint8Array, parts: readonly string[]): boolean {
+  const hex = toHex(bytes);
+  return parts.some((part) => hex.includes(part));
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -41,6 +41,7 @@ export {
 export {
   ProofAcquire,
   ProofAcquired,
+  type ProofElsewhere,
   ProofDeliver,
   ProofFail,
   ProofHeld,

@@ -1,7 +1,8 @@
 /** Field shapes shared by every message: bytes as text, amounts as decimal text, all with a maximum. */
 import { z } from 'zod';
 
-const hex = (bytes: number): z.ZodString => z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * bytes}}$`));
+const hex = (bytes: number): z.ZodString =>
+  z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * bytes}}$`), `0x and ${2 * bytes} lower-case hexadecimal digits`);
 
 /** Lower-case 0x-hexadecimal of 32 bytes: digests, identifiers, public keys. */
 export const Hex32 = hex(32);

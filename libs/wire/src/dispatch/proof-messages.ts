@@ -24,6 +24,10 @@ export const ProofAcquire = z.object({
   jobId: Hex32.optional(),
   /** Asks how many are left and claims none. */
   countOnly: z.boolean().default(false),
+  /** Of the asked job's provider, whose stake is for all proofs: segments whose proofs this node has. */
+  holding: z.array(z.int().min(0).max(segmentsMax)).max(segmentsMax).optional(),
+  /** With `holding`: claims over what another node has claimed or proved. */
+  insists: z.boolean().default(false),
 });
 export type ProofAcquire = z.infer<typeof ProofAcquire>;
 
@@ -39,8 +43,21 @@ export const ProofTask = z.object({
 });
 export type ProofTask = z.infer<typeof ProofTask>;
 
-/** `left`: segments of the asked job that nobody has proved yet; null where no job was asked for. */
-export const ProofAcquired = z.object({ task: ProofTask.nullable(), left: z.int().min(0).nullable() });
+/** A proof that another node brought. */
+const ProofElsewhere = z.object({
+  index: z.int().min(0).max(segmentsMax),
+  /** SHA-256 of the proof bundle. */
+  blob: Hex32,
+  document: z.string().max(proofDocumentCharactersMax),
+});
+export type ProofElsewhere = z.infer<typeof ProofElsewhere>;
+
+/** `elsewhere`: one that the asking provider lacks. `left`: segments of the asked job that nobody has proved yet; null where no job was asked for. */
+export const ProofAcquired = z.object({
+  task: ProofTask.nullable(),
+  elsewhere: ProofElsewhere.nullable().default(null),
+  left: z.int().min(0).nullable(),
+});
 export type ProofAcquired = z.infer<typeof ProofAcquired>;
 
 export const ProofPhase = z.enum(['load', 'execute', 'commit', 'prove']);
