@@ -27,7 +27,8 @@ async function computed(
   const graph = new GraphBuilder('r');
   const e = new NetEmitter(graph, { isTraining: false, overflow: 'saturate', hasRoom: isRoomy, prefix: '' });
   const info = (name: string) => ({ name, type: 'float64', dims }) as const;
-  const model = encodeModel(graph.encode('rounding', [info('x')], [info(emit(e))]));
+  e.output(emit(e), 'y');
+  const model = encodeModel(graph.encode('rounding', [info('x')], [info('y')]));
   const session = await InferenceSession.create(model, sessionOptions(1));
   const result = await session.run({ x: new Tensor('float64', Float64Array.from(values), dims) });
   await session.release();

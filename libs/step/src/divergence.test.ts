@@ -54,9 +54,9 @@ it('a step size of exact descent is lowered while it is above 1, then the expone
   });
   const advice = (step: number) => explained(violation('n0', step), m, growth).detail.action;
   expect([5, 6, 7].map(advice).map((text) => text!.split(/: |;/)[1])).toEqual([
-    'm of optimizer.m at step 5 from 8 to 2',
-    'm of optimizer.m at step 6 from 3 to 1',
-    'e from 4 to 6',
+    'm of optimizer.m at step 5 from 8 to 2 (--lr 0.33 of model init)',
+    'm of optimizer.m at step 6 from 3 to 1 (--lr 0.33 of model init)',
+    'e from 4 to 6 (--lr 0.33 of model init)',
   ]);
 });
 

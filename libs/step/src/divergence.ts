@@ -6,6 +6,7 @@ import { GuardViolation, short, type Growth } from './errors.js';
 import { isNet, type JobManifest } from './job-manifest.js';
 import { stepSize } from './manifest.js';
 import { rateAt, type Schedule } from './net/optimizers/schedule.js';
+import { sizeOf } from './tensors.js';
 
 /** Steps that growth is taken over. */
 export const growthSteps = 8;
@@ -41,8 +42,12 @@ export function lowerRate(m: JobManifest, step: number, growth: Growth | null): 
   const lower = `lower the learning rate to 1/${short(by)} of it:`;
   if (!isNet(m)) return `${lower} ${exactAdvice(stepSize(m, step), m.e, by, step)}`;
   const { lr, m: sizes, e } = m.optimizer as { lr?: Schedule; m?: readonly (readonly number[])[]; e?: number };
-  if (lr === undefined)
-    return `${lower} ${exactAdvice(sizes!.findLast(([from]) => from! <= step)![1]!, [e!], by, step)}`;
+  if (lr === undefined) {
+    const size = sizes!.findLast(([from]) => from! <= step)![1]!;
+    const peak = Math.max(...sizes!.map(([, own]) => own!));
+    const mean = ((peak / by) * m.batch * sizeOf(m.labelShape)) / 2 ** e!;
+    return `${lower} ${exactAdvice(size, [e!], by, step)} (--lr ${short(mean)} of model init)`;
+  }
   const real = (rate: number): string => `${rate}·2^-${lr.frac} = ${Number((rate * 2 ** -lr.frac).toPrecision(3))}`;
   const rate = Number(rateAt(lr, step));
   const next = Math.max(1, Math.floor(rate / by));

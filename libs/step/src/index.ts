@@ -102,7 +102,7 @@ export { netOf, parseNetManifest } from './net/manifest.js';
 export { netOpNames, netProvability, opsOf } from './net/provability.js';
 export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
-export { netFloatOnnx, type RealColumns } from './net/float-onnx.js';
+export { netFloatOnnx, realEnds, type RealColumns } from './net/float-onnx.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
 export { packedTensors } from './net/carried.js';

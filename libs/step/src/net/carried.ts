@@ -185,12 +185,28 @@ function emitCopies(e: NetEmitter, { group, W }: Emitted): readonly string[] {
   return [...copies, ...masters];
 }
 
-/** The guards of a group's parameters after an update. @param last as it is carried */
-export function watchGroup(e: NetEmitter, net: Net, group: CarriedGroup, last: string): void {
-  const { isMoved } = carriedTensors(net).find((one) => one.group.name === group.name)!;
-  const W = isMoved ? e.carriedValue(last) : last;
-  const parts = group.isJoined && group.slice === undefined ? e.parts(W, dimsOf(group.parameters)) : [W];
-  group.parameters.forEach((parameter, i) => e.watch(parts[i]!, parameter.name, Number(guardMax(parameter))));
+/**
+ * The guards of the parameters after an update, in the order of the reference, which names the first that is left.
+ *
+ * @param last by group, as it is carried
+ */
+export function watchParameters(
+  e: NetEmitter,
+  net: Net,
+  groups: readonly CarriedGroup[],
+  last: readonly string[],
+): void {
+  const values = groups.map((group, at): readonly (readonly [NetParameter, string])[] => {
+    const { isMoved } = carriedTensors(net).find((one) => one.group.name === group.name)!;
+    const W = isMoved ? e.carriedValue(last[at]!) : last[at]!;
+    const parts = group.isJoined && group.slice === undefined ? e.parts(W, dimsOf(group.parameters)) : [W];
+    return group.parameters.map((parameter, i) => [parameter, parts[i]!]);
+  });
+  for (const parameter of net.parameters) {
+    for (const [one, value] of values.flat()) {
+      if (one === parameter) e.watch(value, parameter.name, Number(guardMax(parameter)));
+    }
+  }
 }
 
 function dimsOf(parameters: readonly NetParameter[]): readonly (readonly number[])[] {

@@ -5,6 +5,7 @@
 import { elementCode, type ElementType, type GraphBuilder } from '../onnx/graph-builder.js';
 import { sizeOf } from '../tensors.js';
 import type { NetLayer } from './edge.js';
+import { Gates } from './gates.js';
 import { RowSums } from './row-sums.js';
 
 /** A range that a graph watches: the largest magnitude of each step leaves it as an output. */
@@ -46,6 +47,7 @@ export class NetEmitter {
   /** What is written now. */
   side: Side = 'values';
   readonly rowSums = new RowSums(this);
+  readonly gates = new Gates(this);
   readonly #seen = new Map<string, number>();
   readonly #tables = new Map<Float64Array, string>();
   readonly #vectors = new Map<number, string>();
@@ -67,6 +69,11 @@ export class NetEmitter {
       inputs.map((name) => this.#made(name)),
       attributes,
     );
+  }
+
+  /** Hands a tensor out of the graph under a name. */
+  output(x: string, name: string): void {
+    this.graph.node('Identity', [this.#made(x)], {}, name);
   }
 
   /** A tensor that is written once a node reads it. */
@@ -233,7 +240,7 @@ export class NetEmitter {
   }
 
   clamp(x: string, low: number, high: number): string {
-    return this.node('Clip', [x, this.scalar(low), this.scalar(high)]);
+    return this.gates.clamp(x, low, high);
   }
 
   /** Hands out how far |x + 1/2| reaches, so that one number tells both ends of low..high = −high − 1. */
@@ -311,25 +318,6 @@ export class NetEmitter {
     return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: { int: axis } });
   }
 
-  /** As many parts of the first axis, one behind the other. */
-  rowParts(x: string, rows: number, count: number): readonly string[] {
-    if (count === 1) return [x];
-    const parts = Array.from({ length: count }, () => this.graph.fresh());
-    const sizes = parts.map(() => rows / count);
-    this.graph.nodes('Split', [x, this.graph.axes(...sizes)], { axis: { int: 0 } }, parts);
-    return parts;
-  }
-
-  /** One of `count` such parts, taken when all tensors of whole numbers in `after` are there. */
-  rowPartAfter(x: string, rows: number, [at, count]: readonly [number, number], after: readonly string[]): string {
-    const size = rows / count;
-    const places = this.graph.axes(...Array.from({ length: size }, (_, i) => at * size + i));
-    if (after.length === 0) return this.node('Gather', [x, places]);
-    const first = after.map((name) => this.node('Gather', [this.reshape(name, [-1]), this.graph.axes(0)]));
-    const zero = this.cast(this.scaled(this.node('Sum', first), 0), 'int64');
-    return this.node('Gather', [x, this.add(places, zero)]);
-  }
-
   /** Tensors one behind the other, [1, 1, elements]. */
   joined(names: readonly string[]): string {
     return this.concat(
@@ -346,10 +334,10 @@ export class NetEmitter {
     return shapes.map((dims, i) => this.reshape(parts[i]!, dims));
   }
 
-  /** A joined tensor's parts of so many elements, joined themselves. */
-  split(x: string, sizes: readonly number[]): readonly string[] {
+  /** Parts of so many elements of an axis; a joined tensor's are joined themselves. */
+  split(x: string, sizes: readonly number[], axis = 2): readonly string[] {
     const parts = sizes.map(() => this.graph.fresh());
-    this.graph.nodes('Split', [x, this.graph.axes(...sizes)], { axis: { int: 2 } }, parts);
+    this.graph.nodes('Split', [this.#made(x), this.graph.axes(...sizes)], { axis: { int: axis } }, parts);
     return parts;
   }
 

@@ -1,10 +1,10 @@
 /** One training step as nodes: forward, loss, errors back, update (libs/step/SPEC.md §21 to §24). */
 import { GraphBuilder } from '../onnx/graph-builder.js';
-import { batchParts } from './batch-parts.js';
+import { batchParts, emitRowPartAfter, emitRowParts } from './batch-parts.js';
 import { hasRoom } from './bounds.js';
 import { NetEmitter, type Watched } from './emitter.js';
 import { countedEdges, emitCounts, type CountedEdge } from './edge-counts.js';
-import { carriedGroups, carriedTensors, emitParameters, watchGroup, type CarriedGroup } from './carried.js';
+import { carriedGroups, carriedTensors, emitParameters, watchParameters, type CarriedGroup } from './carried.js';
 import { emitForward } from './graph-parts.js';
 import type { Net } from './net.js';
 import { netOps } from './ops/index.js';
@@ -60,7 +60,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
       `step.${name}`,
     );
   }
-  if (parts.counts !== undefined) e.graph.node('Identity', [parts.counts], {}, 'step.counts');
+  if (parts.counts !== undefined) e.output(parts.counts, 'step.counts');
   const scalarCount = optimizer.kind.scalars(optimizer.members, 0).length;
   const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
   const moved = groups.map(({ group: { parameters: own, slice }, W, carried }) => ({
@@ -69,7 +69,10 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   }));
   e.side = 'values';
   const next = optimizer.kind.emit(e, optimizer.members, moved, scalars);
-  if (way.isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
+  if (way.isWatched) {
+    const [own, last] = [groups.map(({ group }) => group), next.map(({ W }) => W)];
+    watchParameters(e, net, own, last);
+  }
   return {
     ...{ graph, watched: e.watched, checks: e.rowSums.checks, scalarCount },
     counted: isCounted ? countedEdges(net) : [],
@@ -89,13 +92,14 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
   const count = batchParts(net);
   const isInTurn = count > 1 && isLarge(manifest);
   const [features, labels] = ['features', 'labels'].map((name) => e.node('Gather', [name, 'step.blocks']));
-  const parts = isInTurn ? undefined : e.rowParts(features!, manifest.batch, count);
+  const parts = isInTurn ? undefined : emitRowParts(e, features!, manifest.batch, count);
   let sums: ReadonlyMap<string, string> = new Map();
   let counts: string | undefined;
-  const figures = e.rowParts(labels!, manifest.batch, count).map((own, i) => {
+  const figures = emitRowParts(e, labels!, manifest.batch, count).map((own, i) => {
     e.side = 'values';
     const before = [...sums.values(), ...(counts === undefined ? [] : [counts])];
-    const part = parts?.[i] ?? e.rowPartAfter(features!, manifest.batch, [i, count], before);
+    const part = parts?.[i] ?? emitRowPartAfter(e, features!, manifest.batch, [i, count], before);
+    e.gates.mayMove = !isCounted || i > 0;
     const passes = emitForward(e, net, part, parameters);
     e.side = 'errors';
     const Y = passes.get(net.output.id)!.output;

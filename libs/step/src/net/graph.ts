@@ -107,7 +107,7 @@ export function buildNetForwardGraph(m: NetManifest, hasBytes = false): NetForwa
   });
   const names = computeCopies(e, net.parameters, '');
   const passes = emitForward(e, net, 'features', names);
-  graph.node('Identity', [passes.get(net.output.id)!.output], {}, 'output');
+  e.output(passes.get(net.output.id)!.output, 'output');
   const parameters = net.parameters.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const model = graph.encode(
     'fxt2_forward',

@@ -106,7 +106,7 @@ export const conv2d: NetOp<Conv2d> = {
       bytes !== undefined && bytesOf(layer) === 2
         ? emitByteProduct(e, rows, Wc!, { ...sizesOf(layer), s, ...added })
         : e.roundedProduct(bytes === undefined ? rows : e.cast(rows, 'float64'), Wc!, s, added);
-    const output = e.unrows(e.sat(y, layer.output), layer.output.shape);
+    const output = e.sat(e.unrows(y, layer.output.shape), layer.output);
     return { output, saved: { [bytes === undefined ? 'col' : 'bytes']: rows } };
   },
   emitBackward(e, layer, G, { saved: { col, bytes } }, { Wc }, [wanted]) {

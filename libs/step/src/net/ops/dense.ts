@@ -76,7 +76,7 @@ export const dense: NetOp<Dense> = {
       isByDigits && fan <= byteTermsMax && computeMax(layer.parameters.W!) <= byteWeightMax
         ? emitDigitProduct(e, e.bytesOf(rows)!, digit, s, addend)
         : e.roundedProduct(rows, Wc!, s, { ...(addend !== undefined && { addend }) });
-    return { output: e.unrows(e.sat(y, layer.output), layer.output.shape), saved: { rows } };
+    return { output: e.sat(e.unrows(y, layer.output.shape), layer.output), saved: { rows } };
   },
   emitBackward(e, layer, G, { saved }, { Wc }, [wanted]) {
     const g = e.rows(G, layer.members.out);
@@ -86,7 +86,7 @@ export const dense: NetOp<Dense> = {
     };
     if (wanted !== true) return { inputs: [undefined], gradients };
     const R = e.roundedProduct(g, Wc!, backwardShift(layer), { transposeRight: 1 });
-    return { inputs: [e.unrows(e.sat(R, layer.inputs[0]!), layer.inputs[0]!.shape)], gradients };
+    return { inputs: [e.sat(e.unrows(R, layer.inputs[0]!.shape), layer.inputs[0]!)], gradients };
   },
   emitFloat(f, layer, [x]) {
     const { bias, scale } = layer.members;

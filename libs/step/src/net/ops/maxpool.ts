@@ -2,7 +2,7 @@
 import { roundShift } from '../../integers.js';
 import { bound, edgeMax, roundingValue } from '../edge.js';
 import type { EmittedPass, NetOp } from './op.js';
-import { errorShift } from './relu.js';
+import { emitOpen, errorShift } from './relu.js';
 import type { NetEmitter } from '../emitter.js';
 import { elementOf, emitFromTiles, emitTiles, overWindows, tilingOf, type Tiling } from './window.js';
 
@@ -40,23 +40,30 @@ export const maxpool: NetOp<Pool> = {
   },
   emitForward(e, { members: { k }, inputs: [input], output, id }, [x]): Pick<EmittedPass, 'output' | 'saved'> {
     const tiling = tilingOf(input!, k, id);
-    if (isSmall(k)) {
-      const parts = emitParts(e, x!, tiling);
-      return { output: e.node('Max', parts), saved: { x: x! } };
-    }
-    const windows = emitWindows(e, x!, tiling);
-    const y = e.node('ReduceMax', [windows], { axes: { ints: [3] }, keepdims: { int: 1 } });
-    return { output: e.unrows(y, output.shape), saved: { windows } };
+    const gate = e.gates.of(x!);
+    const from = gate?.x ?? x!;
+    const windows = isSmall(k) ? undefined : emitWindows(e, from, tiling);
+    const most =
+      windows === undefined
+        ? e.node('Max', emitParts(e, from, tiling))
+        : e.unrows(e.node('ReduceMax', [windows], { axes: { ints: [3] }, keepdims: { int: 1 } }), output.shape);
+    return {
+      output: gate === undefined ? most : e.clamp(most, gate.low, gate.high),
+      saved: windows === undefined ? { from, most } : { windows },
+    };
   },
-  emitBackward(e, layer, G, { saved, output }, _p, [wanted]) {
+  emitBackward(e, layer, G, { inputs: [x], saved, output }, _p, [wanted]) {
     if (wanted !== true) return { inputs: [undefined], gradients: {} };
     const { k } = layer.members;
     const tiling = tilingOf(layer.inputs[0]!, k, layer.id);
-    const dx = e.sat(e.round(G, errorShift(layer)), layer.inputs[0]!);
+    const gate = e.gates.of(x!);
+    const open = gate === undefined ? G : emitOpen(e, G, output, gate.high);
+    const dx = e.sat(e.round(open, errorShift(layer)), layer.inputs[0]!);
     const tiles = isSmall(k)
-      ? emitSpread(e, dx, emitParts(e, saved.x!, tiling), output, tiling)
+      ? emitSpread(e, dx, emitParts(e, saved.from!, tiling), saved.most!, tiling)
       : emitSpreadOver(e, dx, saved.windows!, tiling);
-    return { inputs: [emitFromTiles(e, tiles, tiling)], gradients: {} };
+    const error = emitFromTiles(e, tiles, tiling);
+    return { inputs: [gate === undefined ? error : e.gates.mask(error)], gradients: {} };
   },
   emitFloat: (f, { members: { k } }, [x]) => f.overChannelsFirst(x!, 'MaxPool', [], windowAttributes(k)),
   unprovable: () => ['a maximum of windows has no step proof'],
@@ -86,9 +93,11 @@ function emitSpread(e: NetEmitter, error: string, parts: readonly string[], y: s
   let rest = error;
   const shares = parts.map((part, j) => {
     if (j === parts.length - 1) return rest;
-    const share = e.mul(rest, e.cast(e.node('Equal', [part, y]), 'float64'));
-    rest = e.sub(rest, share);
-    return share;
+    // 0 where this place holds the maximum, 1 where it lies below.
+    const isBelow = e.clamp(e.sub(y, part), 0, 1);
+    const [all, left] = [rest, e.mul(rest, isBelow)];
+    rest = left;
+    return e.sub(all, left);
   });
   const rows = Array.from({ length: k[0] }, (_, row) => {
     const beside = e.concat(shares.slice(row * k[1], (row + 1) * k[1]), 3);
