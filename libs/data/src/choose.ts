@@ -1,5 +1,6 @@
 /** How a source is read: which columns are features, which the label, and of what kind each is. */
-import { refuseChoice } from './errors.js';
+import { columnWidth, sizeOf, type Column, type DataHeader } from '#libs/step';
+import { optionValue, refuseChoice } from './errors.js';
 import type { ColumnLook, Look } from './look.js';
 
 type ColumnKind = 'number' | 'category' | 'flag' | 'integer' | 'image' | 'tokens';
@@ -44,7 +45,8 @@ const pixelColumns = 64;
 /** @throws ConfigurationError DATA_CHOICE, DATA_COLUMN_MISSING, DATA_COLUMN_KIND, DATA_LABEL */
 export function choose(seen: Look, choices: Choices = {}): Chosen {
   const byName = new Map(seen.columns.map((column, index) => [column.name, { column, index }]));
-  for (const name of [...(choices.label ?? []), ...(choices.drop ?? []), ...Object.keys(choices.kinds ?? {})]) {
+  const asked = new Map(Object.entries(choices.kinds ?? {}));
+  for (const name of [...(choices.label ?? []), ...(choices.drop ?? []), ...asked.keys()]) {
     if (byName.has(name)) continue;
     const names = seen.columns.slice(0, 20).map((column) => column.name);
     const parts = name.split(',').map((part) => part.trim());
@@ -52,12 +54,16 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
     const action = isList ? `part the names by blanks: ${parts.join(' ')}` : 'check the spelling';
     refuseChoice('DATA_COLUMN_MISSING', `a column of ${seen.file}: ${names.join(', ')}`, name, action);
   }
+  for (const [name, kind] of asked) checkKind(byName.get(name)!.column, kind);
   const isTokens = seen.columns.some(({ guess }) => guess === 'tokens');
-  const labels = isTokens ? [] : (choices.label ?? guessLabel(seen));
+  const dropped = choices.drop ?? [];
+  const labels = isTokens ? [] : (choices.label ?? guessLabel(seen, dropped));
+  const both = labels.find((name) => dropped.includes(name));
+  if (both !== undefined) refuseChoice('DATA_CHOICE', 'a label that is not dropped', both, 'drop it, or learn it');
   const task = isTokens ? 'tokens' : (choices.task ?? guessTask(labels.map((name) => byName.get(name)!.column)));
   checkTask(task, labels, isTokens);
-  const dropped = choices.drop ?? [];
   const rest = seen.columns.filter(({ name }) => !labels.includes(name) && !dropped.includes(name));
+  if (rest.length === 0) refuseAlone(labels, seen.file);
   const arePixels =
     rest.length >= pixelColumns &&
     rest.every((one) => one.guess === 'number' && one.isWhole && one.missing === 0 && isByte(one));
@@ -65,22 +71,104 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
     const { column, index } = byName.get(name)!;
     return { name, index, kind, look: column };
   };
+  const texts = rest.filter(({ name, guess }) => guess === 'text' && !asked.has(name));
+  if (texts.length > 0) refuseTexts(texts, dropped, seen.file);
+  const kinds = rest.map((one) => asked.get(one.name) ?? guessKind(one, arePixels));
+  const areIntegers = kinds.every((kind) => kind === 'integer');
+  // A record has one type: beside others, integers are numbers unless they are asked for.
+  const kindOf = (name: string, kind: ColumnKind): ColumnKind =>
+    kind === 'integer' && !areIntegers && !asked.has(name) ? 'number' : kind;
   return {
-    features: rest.map((one) => chosen(one.name, choices.kinds?.[one.name] ?? guessKind(one, arePixels, seen.file))),
-    labels: labels.map((name) => chosen(name, labelKind(task, choices.kinds?.[name], byName.get(name)!.column))),
+    features: rest.map(({ name }, i) => chosen(name, kindOf(name, kinds[i]!))),
+    labels: labels.map((name) => chosen(name, labelKind(task, asked.get(name), byName.get(name)!.column))),
     ...{ task, frac: choices.frac ?? 12, dropped, missingLabel: choices.missingLabel ?? 'refuse' },
   };
+}
+
+function refuseAlone(labels: readonly string[], file: string): never {
+  const expected = `a column of ${file} beside the label "${labels.join('", "')}", to tell it from`;
+  return refuseChoice('DATA_CHOICE', expected, 'none', 'add columns, drop fewer, or name another label');
+}
+
+/** What has several numbers a row is a number or integers; pictures and tokens are what they are. */
+function checkKind({ name, guess, shape }: ColumnLook, kind: ColumnKind): void {
+  if (shape === null || kind === guess || (kind === 'number' && guess === 'integer')) return;
+  const expected = `column "${name}" as ${guess}, with ${shape.join('×')} numbers a row`;
+  refuseChoice('DATA_CHOICE', expected, kind, 'name no kind for it');
+}
+
+/**
+ * As a header says that was made for other data. Labels, task and kinds that are asked for besides must be those of the header.
+ *
+ * @throws ConfigurationError DATA_CHOICE, DATA_COLUMN_MISSING, DATA_COLUMN_KIND
+ */
+export function chooseBy(header: DataHeader, seen: Look, choices: Choices = {}): Chosen {
+  const { label } = header;
+  const own = header.columns.filter(({ kind }) => kind !== 'missing');
+  const labels = label.kind === 'tokens' ? [] : label.columns;
+  checkAsked([...own, ...labels], labels, label.kind, choices);
+  const features = own.map((column) => columnBy(column, header, seen));
+  const read = [...features, ...labels.map((column) => columnBy(column, header, seen))];
+  return {
+    ...{ features, labels: read.slice(features.length), task: label.kind },
+    frac: label.kind === 'real' ? label.frac : 12,
+    dropped: seen.columns.flatMap(({ name }, at) => (read.some(({ index }) => index === at) ? [] : [name])),
+    missingLabel: choices.missingLabel ?? 'refuse',
+  };
+}
+
+const headerAction =
+  'give data with the columns that the start weights were made for, or bring the model anew with these data (model import)';
+
+/** A text has one column, whatever it is called. */
+function columnBy(column: Column, { features: { shape } }: DataHeader, seen: Look): ChosenColumn {
+  const { name } = column;
+  const kind = column.kind === 'text' ? 'tokens' : (column.kind as ColumnKind);
+  const isOnly = kind === 'tokens' && seen.columns.length === 1;
+  const index = isOnly ? 0 : seen.columns.findIndex((one) => one.name === name);
+  const look = seen.columns[index];
+  if (look === undefined) {
+    const got = seen.columns.slice(0, 20).map((one) => one.name);
+    return refuseChoice('DATA_COLUMN_MISSING', `a column "${name}" of ${seen.file}`, got.join(', '), headerAction);
+  }
+  const width = columnWidth(column) ?? sizeOf(shape) + (kind === 'tokens' ? 1 : 0);
+  const found = look.shape === null ? 1 : sizeOf(look.shape);
+  const isSame = (kind === 'category' || kind === 'flag' ? 1 : width) === found;
+  const isOwnKind = ['image', 'tokens'].every((one) => (one === kind) === (one === look.guess));
+  if (isSame && isOwnKind) return { name, index, kind, look };
+  const [wanted, came] = [kind, look.guess].map((one, at) => `${[width, found][at]!} of kind ${one} a row`);
+  return refuseChoice('DATA_COLUMN_KIND', `${wanted} in column "${name}" of ${seen.file}`, came, headerAction);
+}
+
+function checkAsked(
+  all: readonly Column[],
+  labels: readonly Column[],
+  task: Chosen['task'],
+  { label, task: askedTask, drop = [], kinds = {} }: Choices,
+): void {
+  const names = labels.map(({ name }) => name);
+  const refuse = (expected: string, got: string): never =>
+    refuseChoice('DATA_CHOICE', `${expected}, as the header beside the start weights has it`, got, headerAction);
+  if (label !== undefined && task !== 'tokens' && label.join('\n') !== names.join('\n'))
+    refuse(`the label ${names.join(', ')}`, label.join(', '));
+  if (askedTask !== undefined && askedTask !== task) refuse(`a label of ${task}`, askedTask);
+  const dropped = all.find(({ name }) => drop.includes(name));
+  if (dropped !== undefined) refuse(`column "${dropped.name}"`, 'that it is dropped');
+  const asked = new Map(Object.entries(kinds));
+  const other = all.find(({ name, kind }) => (asked.get(name) ?? kind) !== kind);
+  if (other !== undefined) refuse(`column "${other.name}" as ${other.kind}`, asked.get(other.name)!);
 }
 
 function isByte({ least, most }: ColumnLook): boolean {
   return least !== null && most !== null && least >= 0 && most <= 255;
 }
 
-function guessLabel(seen: Look): readonly string[] {
-  const name = labelNames.find((one) => seen.columns.some((column) => column.name.toLowerCase() === one));
-  const found = seen.columns.find((column) => column.name.toLowerCase() === name);
+function guessLabel(seen: Look, dropped: readonly string[]): readonly string[] {
+  const left = seen.columns.filter((column) => !dropped.includes(column.name));
+  const name = labelNames.find((one) => left.some((column) => column.name.toLowerCase() === one));
+  const found = left.find((column) => column.name.toLowerCase() === name);
   if (found !== undefined) return [found.name];
-  const names = seen.columns.slice(0, 20).map((column) => column.name);
+  const names = left.slice(0, 20).map((column) => column.name);
   const named = `name it, one of ${names.join(', ')} (--target or --label)`;
   const isText = seen.columns.length === 1 && seen.columns[0]!.guess !== 'number';
   return refuseChoice(
@@ -92,11 +180,25 @@ function guessLabel(seen: Look): readonly string[] {
 }
 
 function guessTask(labels: readonly ColumnLook[]): 'class' | 'real' | 'vector' {
-  if (labels.length > 1) return labels.every(({ counts }) => counts.length === 2) ? 'vector' : 'real';
+  if (labels.length > 1) return guessTaskOfSeveral(labels);
   const [label] = labels;
   if (label === undefined) return 'real';
   if (label.guess !== 'number') return 'class';
   return label.isWhole && !label.isMore && label.distinct <= classesGuessedMax ? 'class' : 'real';
+}
+
+function guessTaskOfSeveral(labels: readonly ColumnLook[]): 'real' | 'vector' {
+  const isNamed = ({ guess, counts }: ColumnLook): boolean => guess === 'category' || counts.length === 2;
+  if (labels.every(isNamed)) return 'vector';
+  const text = labels.find(({ guess }) => guess !== 'number');
+  if (text === undefined) return 'real';
+  const other = labels.find((one) => !isNamed(one))!;
+  return refuseChoice(
+    'DATA_LABEL',
+    'labels that are all numbers, or all categories',
+    other === text ? `different texts in "${text.name}"` : `"${other.name}" of numbers, "${text.name}" of texts`,
+    'learn them one by one, or say --task multilabel, for which each value is a category',
+  );
 }
 
 function checkTask(task: Chosen['task'], labels: readonly string[], isTokens: boolean): void {
@@ -104,41 +206,74 @@ function checkTask(task: Chosen['task'], labels: readonly string[], isTokens: bo
     refuseChoice('DATA_LABEL', 'tokens as the label of text alone', task, 'choose class, real or vector');
   }
   if (task === 'class' && labels.length !== 1) {
-    refuseChoice('DATA_LABEL', 'one column for a class', labels.length, 'choose the task vector for several');
+    refuseChoice('DATA_LABEL', 'one column for a class', labels.length, 'say --task multilabel for several');
   }
   if (!isTokens && labels.length === 0) refuseChoice('DATA_LABEL', 'a label', 'none', "name the label's column");
 }
 
-function guessKind(column: ColumnLook, arePixels: boolean, file: string): ColumnKind {
-  if (column.guess === 'number') return arePixels ? 'integer' : 'number';
-  if (column.guess !== 'text') return column.guess;
-  return refuseChoice(
-    'DATA_COLUMN_KIND',
-    `numbers or repeated categories in column "${column.name}" of ${file}`,
-    ...textsOf(column),
+function guessKind({ guess }: ColumnLook, arePixels: boolean): ColumnKind {
+  if (guess === 'number') return arePixels ? 'integer' : 'number';
+  return guess as Exclude<typeof guess, 'number' | 'text'>;
+}
+
+/** All of them at once, with the option that leaves them out beside those that are left out already. */
+function refuseTexts(columns: readonly ColumnLook[], dropped: readonly string[], file: string): never {
+  const names = [...dropped, ...columns.slice(0, droppedTold).map(({ name }) => name)];
+  const left = columns.length > droppedTold ? `, and ${columns.length - droppedTold} more of them` : '';
+  const option = `--drop ${names.map(optionValue).join(' ')}${left}`;
+  const code = 'DATA_COLUMN_KIND';
+  const [only, ...others] = columns;
+  if (others.length === 0) {
+    const { got, mend } = textsOf(only!);
+    const or = `say that it is a category (--category of model init), or drop the column: ${option}`;
+    refuseChoice(
+      code,
+      `numbers or repeated categories in column "${only!.name}" of ${file}`,
+      got,
+      mend ? `${mend}, ${or}` : or,
+    );
+  }
+  const each = columns.slice(0, textsTold).map((column) => {
+    const { got, mend } = textsOf(column);
+    return `"${column.name}" has ${got}${mend === null ? '' : `: ${mend}`}`;
+  });
+  const more = columns.length > textsTold ? '; …' : '';
+  refuseChoice(
+    code,
+    `numbers or repeated categories in each column of ${file}`,
+    `others in ${columns.length}: ${columns.map(({ name }) => name).join(', ')}`,
+    `${each.join('; ')}${more}; say which are categories (--category of model init), or drop them all: ${option}`,
   );
 }
 
+/** Columns of texts that a refusal goes into. */
+const textsTold = 10;
+/** Columns of texts that an option to copy names. */
+const droppedTold = 50;
+
 /** 2024-05-01, alone or before a time. */
 const date = /^\d{4}-\d\d-\d\d(?:$|[T ]\d\d:\d\d)/;
-/** 1,234: of thousands or of decimals. */
-const thousands = /^[+-]?\d{1,3}(?:,\d{3})+$/;
+/** 1,234, of thousands or of decimals, and 1,234.50. */
+const thousands = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
 /** -1,5 and 1.234,5. */
 const decimalComma = /^[+-]?\d*(?:\.\d{3})*,\d+$/;
 
-/** What is in a column of texts, and what to do about it. */
-function textsOf({ firstText, numbers, distinct, isMore }: ColumnLook): readonly [got: string, action: string] {
-  const or = 'drop the column (--drop), or say that it is a category (--category)';
-  const first = firstText === null ? '' : `"${firstText.text.slice(0, 60)}" in row ${firstText.row}`;
-  if (firstText !== null && thousands.test(firstText.text))
-    return [`${first}, with a comma`, `write thousands without it and decimals with a point, ${or}`];
-  if (firstText !== null && decimalComma.test(firstText.text))
-    return [`${first}, a decimal comma`, `write decimals with a point, ${or}`];
-  if (numbers > 0 && firstText !== null)
-    return [`${first}, beside ${numbers} numbers`, `mend such cells or leave them empty, ${or}`];
-  if (firstText !== null && date.test(firstText.text))
-    return [`dates, first ${first}`, `give them as numbers, such as days since a start and the hour, or ${or}`];
-  return [`${distinct}${isMore ? ' or more' : ''} different texts`, or];
+/** What is in a column of texts, and what could be done about it; null where nothing can. */
+function textsOf({ firstText, numbers, distinct, isMore }: ColumnLook): {
+  readonly got: string;
+  readonly mend: string | null;
+} {
+  const different = `${distinct}${isMore ? ' or more' : ''} different texts`;
+  if (firstText === null) return { got: different, mend: null };
+  const { text, row } = firstText;
+  const first = `"${text.slice(0, 60)}" in row ${row}`;
+  if (thousands.test(text))
+    return { got: `${first}, with a comma`, mend: 'write thousands without it and decimals with a point' };
+  if (decimalComma.test(text)) return { got: `${first}, a decimal comma`, mend: 'write decimals with a point' };
+  if (numbers > 0) return { got: `${first}, beside ${numbers} numbers`, mend: 'mend such cells or leave them empty' };
+  if (date.test(text))
+    return { got: `dates, first ${first}`, mend: 'give them as numbers, such as days since a start and the hour' };
+  return { got: different, mend: null };
 }
 
 function labelKind(task: Chosen['task'], asked: ColumnKind | undefined, column: ColumnLook): ColumnKind {

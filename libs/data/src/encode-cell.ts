@@ -1,6 +1,6 @@
 /** One cell to the integers of a record, for each kind of column (libs/step/DATA.md §2, §3). */
 import type { CategoryColumn, Column, NumberColumn } from '#libs/step';
-import { isMissing, needNumber, textOf } from './cells.js';
+import { alike, isMissing, nameOf, needNumber, textOf } from './cells.js';
 import { refuseData, type Place } from './errors.js';
 import type { Cell, Numbers } from './source.js';
 
@@ -15,6 +15,8 @@ export interface ColumnReport {
   readonly unseenValues: string[];
   /** Numbers so far from the center that the nearest integer was taken: of 16 bits, of a target 32. */
   clamped: number;
+  /** Labels of numbers that are farther out than the 16 bits of an answer reach. */
+  beyond: number;
 }
 
 /** Integers of one width in a record, little-endian. */
@@ -71,11 +73,20 @@ function scaled(value: number, { center, scale }: NumberColumn, frac: number): n
   return Math.floor(((value - center) / scale) * 2 ** frac + 0.5);
 }
 
+const answer = targets.int16;
+
+/** The least and the most that a model answers with, in the label's own unit. */
+export function answerEnds({ center, scale }: NumberColumn, frac: number): readonly [low: number, high: number] {
+  return [center + (answer.low / 2 ** frac) * scale, center + (answer.high / 2 ** frac) * scale];
+}
+
 function numberEncoder(column: NumberColumn, { target, frac, label, width }: Output, report: ColumnReport): EncodeCell {
-  const [low, high] = label === 'real' ? [target.low, target.high] : [-(2 ** 15), 2 ** 15 - 1];
+  const isLabel = label === 'real';
+  const { low, high } = isLabel ? target : targets.int16;
   const one = (value: number, view: DataView, at: number): void => {
     const q = scaled(value, column, frac);
     if (q < low || q > high) report.clamped += 1;
+    if (isLabel && (q < answer.low || q > answer.high)) report.beyond += 1;
     target.put(view, at, Math.min(Math.max(q, low), high));
   };
   return (cell, view, at, place) => {
@@ -97,12 +108,14 @@ function nameEncoder(
   { target, frac, label }: Output,
   report: ColumnReport,
 ): EncodeCell {
-  const places = new Map(column.values.map((value, index) => [value, index]));
+  // A header made before may have 1.0 for a value, or 1 and 1.0: its own spelling goes before all others.
+  const spellings = [alike, nameOf, (value: string) => value];
+  const places = new Map(spellings.flatMap((spelt) => column.values.map((value, index) => [spelt(value), index])));
   const one = label === null ? 2 ** frac : 1;
   return (cell, view, at, place) => {
     // A value may be spelled like a missing one.
     const text = cell === null ? '' : textOf(cell);
-    const index = places.get(text);
+    const index = places.get(text) ?? places.get(nameOf(text)) ?? places.get(alike(text));
     if (index === undefined) {
       if (label !== null) refuseLabel(cell, { ...place, column: column.name }, column.values);
       if (isMissing(cell)) report.missing += 1;
@@ -127,7 +140,7 @@ function integerEncoder({ kind, name }: Column, { target, width }: Output): Enco
         {
           expected: `an integer in ${target.low}..${target.high}`,
           got: value,
-          action: 'mend the value, or read the column as a number',
+          action: 'mend the value, or plan anew with the column as a number (--number of model init)',
         },
       );
     }
@@ -146,7 +159,8 @@ function integerEncoder({ kind, name }: Column, { target, width }: Output): Enco
         {
           expected: kind === 'image' ? 'a picture' : 'an integer',
           got: textOf(cell),
-          action: 'fill the cell, or read the column as a number, which may be missing',
+          action:
+            'fill the cell, or plan anew with the column as a number (--number of model init), which may be missing',
         },
       );
     } else one(needNumber(cell, place, name), view, at, place);
@@ -185,10 +199,13 @@ function checkLength(cell: Numbers, width: number, place: Place): void {
 }
 
 function refuseLabel(cell: Cell, place: Place, values?: readonly string[]): never {
+  const text = textOf(cell);
   const some = values === undefined ? 'a number' : `one of ${values.slice(0, 10).join(', ')}`;
   return refuseData('DATA_LABEL', place, {
     expected: values !== undefined && values.length > 10 ? `${some} … (${values.length} in all)` : some,
-    got: isMissing(cell) ? 'a missing label' : textOf(cell),
-    action: 'fill or mend the label; rows without one can be dropped when that is asked for',
+    got: isMissing(cell) ? 'a missing label' : text,
+    action: isMissing(cell)
+      ? 'fill the label; rows without one can be left out when that is asked for'
+      : 'a class that the model does not know: mend the label or leave the row out, or plan and train anew with it',
   });
 }

@@ -76,7 +76,7 @@ export class RowEncoder {
 }
 
 function newReport(name: string): ColumnReport {
-  return { name, missing: 0, unseen: 0, unseenValues: [], clamped: 0 };
+  return { name, missing: 0, unseen: 0, unseenValues: [], clamped: 0, beyond: 0 };
 }
 
 function featureTarget({ features }: DataHeader, { featureSize }: RecordLayout): Target {

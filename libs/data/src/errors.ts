@@ -41,6 +41,17 @@ export function refuseChoice(code: `DATA_${string}`, expected: string, got: unkn
   throw new ConfigurationError(code, { expected, got: shortened(got), rule, action });
 }
 
+/** Where a source has no row. */
+export const emptyAction = 'give a file with rows; a first line of a table is taken for the names of its columns';
+
+/** What is expected of integers, which are read as numbers: another would be rounded without a word. */
+export const wholeNumber = 'a whole number that float64 holds, as all up to 2^53 are,';
+
+/** A column's name as an option takes it. */
+export function optionValue(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
+}
+
 function placeText({ file, row, column }: Place): string {
   const parts = [
     ...(column === undefined ? [] : [`in column "${shortened(column)}"`]),

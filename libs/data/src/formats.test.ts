@@ -165,6 +165,8 @@ describe('IDX', () => {
       [[1, 2, 3, 4], 9],
       [[5, 6, 7, 8], 0],
     ]);
+    const alone = put('alone-images-idx3-ubyte', images);
+    expect(await rowsOf(alone, { hasLabels: false })).toEqual([[[1, 2, 3, 4]], [[5, 6, 7, 8]]]);
     expect([...parseIdxImages(images).data]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect((await imported(path)).header).toMatchObject({
       features: { dtype: 'uint8', shape: [2, 2, 1], frac: 8 },
@@ -354,7 +356,10 @@ describe('Parquet', () => {
       'big.parquet',
       new Uint8Array(parquetWriteBuffer({ columnData: [{ name: 'x', data: [1n, 2n ** 53n + 1n], type: 'INT64' }] })),
     );
-    expect(await failure(() => rowsOf(big))).toMatchObject({ code: 'DATA_CELL', row: 2, column: 'x' });
+    expect(await failure(() => rowsOf(big))).toMatchObject({
+      ...{ code: 'DATA_CELL', row: 2, column: 'x' },
+      ...{ expected: expect.stringContaining('up to 2^53'), action: expect.stringContaining('--drop x') },
+    });
     const whole = Buffer.from(parquetWriteBuffer({ columnData }));
     expect(await failure(() => rowsOf(put('cut.parquet', whole.subarray(0, -8))))).toMatchObject({
       code: 'DATA_PARQUET',
@@ -433,6 +438,9 @@ describe('text', () => {
     expect(await failure(() => rowsOf(path, { tokenizer, textField: 'title' }))).toMatchObject({
       code: 'DATA_CELL',
       row: 1,
+    });
+    expect(await failure(() => rowsOf(path, { tokenizer: `${path}.none`, textField: 'body' }))).toMatchObject({
+      ...{ code: 'DATA_FILE', expected: expect.stringContaining('docs.jsonl.none'), got: 'nothing there' },
     });
     const none = put('none.json', '{"model":{}}');
     expect(await failure(() => rowsOf(path, { tokenizer: none, textField: 'body' }))).toMatchObject({

@@ -1,7 +1,8 @@
 /** The header of a data set from what was chosen and what its training rows hold. */
 import { parseDataHeader, type Column, type DataHeader } from '#libs/step';
 import type { Chosen, ChosenColumn } from './choose.js';
-import { refuseChoice } from './errors.js';
+import { refuseChoice, refuseData } from './errors.js';
+import { spelledMissing } from './look.js';
 import type { DataSource, TensorType } from './source.js';
 import type { Statistics } from './statistics.js';
 
@@ -15,12 +16,13 @@ interface Measured {
   readonly split: DataHeader['split'];
 }
 
-/** @throws ConfigurationError DATA_CHOICE, DATA_LABEL; Rejection HEADER_* where the data is too large for a header */
+/** @throws ConfigurationError DATA_CHOICE, DATA_LABEL; DataError DATA_COLUMN_TWICE; Rejection HEADER_* where the data is too large for a header */
 export function headerOf({ chosen, source, statistics, labelValues, split }: Measured): DataHeader {
   const tensorOf = (column: ChosenColumn): TensorType | null => source.columns[column.index]!.tensor;
   const columns = chosen.features.flatMap((column, index) =>
     featureColumns(column, statistics[index]!, tensorOf(column)),
   );
+  checkGapNames(columns, chosen, source.file);
   return parseDataHeader({
     layout: 2,
     features: featuresOf(chosen, columns, statistics, source),
@@ -52,6 +54,16 @@ function featureColumns({ name, kind }: ChosenColumn, found: Statistics, tensor:
   }
 }
 
+/** What says that a number is missing is a column with a name of its own. */
+function checkGapNames(columns: readonly Column[], { features }: Chosen, file: string): void {
+  const names = new Set(features.map(({ name }) => name));
+  const gap = columns.find(({ name, kind }) => kind === 'missing' && names.has(name));
+  if (gap === undefined) return;
+  const expected = `another name: "${gap.name}" says whether "${gap.name.slice(0, -1)}", which has gaps, is missing`;
+  const place = { file, column: gap.name };
+  refuseData('DATA_COLUMN_TWICE', place, { expected, got: gap.name, action: 'rename the column, or drop it (--drop)' });
+}
+
 function twoOf(name: string, values: readonly string[]): readonly [string, string] {
   const [off, on] = values;
   if (values.length === 2) return [off!, on!];
@@ -78,7 +90,7 @@ function featuresOf(
       'DATA_CHOICE',
       'integers in all columns of features or in none',
       `${integers} of ${features.length}`,
-      'read them as numbers',
+      'read them as numbers (--number of model init)',
     );
   }
   return { ...integerType(statistics.slice(0, features.length)), shape };
@@ -111,7 +123,7 @@ function labelOf(
           'DATA_LABEL',
           `two classes in column "${labels[0]!.name}"`,
           values[0]!.join() || 'none',
-          'choose another label',
+          spelledMissing(labels[0]!.look) ?? 'choose another label',
         );
       }
       return {

@@ -7,25 +7,45 @@ import { createHash } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalHeader, parseDataHeader, shuffledIndices, type DataHeader } from '#libs/step';
-import { choose, type Choices, type Chosen, type ChosenColumn } from './choose.js';
+import { checkSource } from './apply.js';
+import { columnUses, type ColumnUse } from './columns.js';
+import { choose, chooseBy, type Choices, type Chosen, type ChosenColumn } from './choose.js';
 import { RowEncoder } from './encode.js';
 import type { ColumnReport } from './encode-cell.js';
-import { refuseChoice, refuseData } from './errors.js';
+import { emptyAction, refuseChoice, refuseData } from './errors.js';
 import { headerOf } from './header-of.js';
 import { look, type Look } from './look.js';
+import {
+  listed,
+  notesOnCells,
+  notesOnClasses,
+  notesOnColumn,
+  notesOnMissing,
+  notesOnPixels,
+  notesOnUnread,
+} from './notes.js';
 import { recordSet, type RecordSet } from './record-set.js';
 import { ShuffledWriter } from './shuffled.js';
 import type { DataSource, Watch } from './source.js';
 import { stage, writeAll, type Staged } from './stage.js';
 import { ColumnStatistics, type Statistics } from './statistics.js';
 
+/** Of the rows that have a label, where all others are left out. */
+export interface Share {
+  readonly percent: number;
+  /** Rows that it is at least; default 0. */
+  readonly least?: number;
+}
+
 interface ImportRequest {
   readonly source: DataSource;
-  /** Rows of the validation set, the first of the shuffled ones; or a source of its own. */
-  readonly validation: number | DataSource;
+  /** Rows of the validation set, the first of the shuffled ones, or their share; or a source of its own. */
+  readonly validation: number | Share | DataSource;
   /** Of the shuffle, libs/step/SPEC.md §9: 0x and 64 digits. */
   readonly seed: string;
   readonly choices?: Choices;
+  /** Made for other data: these are encoded by it, the split aside, for weights that know no other. */
+  readonly by?: DataHeader;
   /** What `look` found in the source; absent: it is read once more for that. */
   readonly seen?: Look;
   /** Working folder; records and header stay in it, and an import that was interrupted goes on from it. */
@@ -66,7 +86,7 @@ export async function importData(request: ImportRequest, watch: Watch = {}): Pro
     rows: places.place.length,
     ...{ train: sets.train.count, validation: sets.validation?.count ?? 0 },
     ...{ dropped: staged.dropped, droppedColumns: chosen.dropped, columns: encoder.reports },
-    notes: [...staged.notes, ...notes],
+    notes: [...notes, ...notesOnCells(encoder.reports, header, request.by !== undefined)],
   };
   await writeDone(folder, key, header, report);
   return { header, ...sets, report };
@@ -74,31 +94,46 @@ export async function importData(request: ImportRequest, watch: Watch = {}): Pro
 
 interface DescribedData extends Pick<ImportReport, 'train' | 'validation' | 'dropped' | 'notes'> {
   readonly header: DataHeader;
+  readonly columns: readonly ColumnUse[];
 }
 
 /** What `importData` would make of it, without its records. @throws as `importData` */
 export async function describeData(request: ImportRequest, watch: Watch = {}): Promise<DescribedData> {
   await mkdir(request.folder, { recursive: true });
-  const { staged, places, header, notes } = await measured(request, keyOf(request), watch);
+  const { chosen, staged, places, header, notes, columns } = await measured(request, keyOf(request), watch);
   const { validation, place } = places;
+  const encoder = new RowEncoder(header, inputsOf(header, chosen), true);
+  await encodeRows(staged, encoder, place.length, watch);
+  const ofCells = notesOnCells(encoder.reports, header, request.by !== undefined);
   const counts = { train: place.length - validation, validation, dropped: staged.dropped };
-  return { header, ...counts, notes: [...staged.notes, ...notes] };
+  return { header, columns, ...counts, notes: [...notes, ...ofCells] };
 }
 
-function keyOf({ source, validation, choices = {}, seed }: ImportRequest): string {
-  const isCount = typeof validation === 'number';
-  const fingerprints = (isCount ? [source] : [validation, source]).map((one) => one.fingerprint);
-  const asked = JSON.stringify([fingerprints, choices, seed, isCount && validation]);
+function keyOf({ source, validation, choices = {}, seed, by }: ImportRequest): string {
+  const isGiven = isSource(validation);
+  const fingerprints = (isGiven ? [validation, source] : [source]).map((one) => one.fingerprint);
+  const asked = JSON.stringify([fingerprints, choices, seed, !isGiven && validation, ...(by ? [by] : [])]);
   return createHash('sha256').update(asked).digest('hex');
 }
 
+function isSource(validation: ImportRequest['validation']): validation is DataSource {
+  return typeof validation === 'object' && 'columns' in validation;
+}
+
 async function measured({ source, validation, ...request }: ImportRequest, key: string, watch: Watch) {
-  const chosen = choose(request.seen ?? (await look(source, watch)), request.choices);
-  if (typeof validation !== 'number') checkSameColumns(source, validation, chosen);
-  const sources = typeof validation === 'number' ? [source] : [validation, source];
+  const seen = request.seen ?? (await look(source, watch, request.choices?.drop));
+  if (request.by !== undefined) checkSource(request.by, source);
+  const chosen = request.by ? chooseBy(request.by, seen, request.choices) : choose(seen, request.choices);
+  if (isSource(validation)) checkSameColumns(source, validation, chosen);
+  const sources = isSource(validation) ? [validation, source] : [source];
   const staged = await stage(request.folder, key, sources, chosen, watch);
   const places = placesOf(staged, validation, request.seed, source.file);
-  return { chosen, staged, places, ...(await measure(staged, chosen, source, places, watch)) };
+  const { header, found, notes: ofMeasure } = await measure(staged, chosen, source, places, { by: request.by, watch });
+  const ofChoice = [...notesOnPixels(chosen), ...notesOnMissing(chosen)];
+  const ofHeader = request.by === undefined ? [] : notesOnUnread(chosen, request.choices);
+  const ofClasses = notesOnClasses(header, places.place.length);
+  const notes = [...staged.notes, ...ofMeasure, ...ofClasses, ...ofChoice, ...ofHeader];
+  return { chosen, staged, places, header, notes, columns: columnUses(chosen, header, found, seen) };
 }
 
 interface Places {
@@ -108,11 +143,16 @@ interface Places {
   readonly isGiven: boolean;
 }
 
-function placesOf({ rows, dropped }: Staged, validation: number | DataSource, seed: string, file: string): Places {
-  const isGiven = typeof validation !== 'number';
+function placesOf(
+  { rows, dropped }: Staged,
+  validation: ImportRequest['validation'],
+  seed: string,
+  file: string,
+): Places {
+  const isGiven = isSource(validation);
   const before = isGiven ? rows[0]! : 0;
   const count = rows.at(-1)!;
-  const held = isGiven ? before : validation;
+  const held = isGiven ? before : rowsOf(validation, count);
   if (before + count === 0) {
     refuseData(
       'DATA_EMPTY',
@@ -120,16 +160,16 @@ function placesOf({ rows, dropped }: Staged, validation: number | DataSource, se
       {
         expected: 'at least two rows with a label',
         got: dropped === 0 ? 'none' : `${dropped} rows, all without a label`,
-        action: 'give a file with rows; a first line of a table is taken for the names of its columns',
+        action: emptyAction,
       },
     );
   }
   if (!Number.isSafeInteger(held) || held < 0 || held >= before + count || count === 0) {
     refuseChoice(
       'DATA_CHOICE',
-      `0 to ${Math.max(0, count - 1)} validation rows of ${count} in ${file}`,
+      `0 to ${Math.max(0, count - 1)} validation rows of ${count} with a label in ${file}`,
       held,
-      'choose fewer',
+      Number.isInteger(held) ? 'choose fewer' : 'say a number of rows, or a share such as 20%',
     );
   }
   const order = shuffledIndices(seed, count);
@@ -139,13 +179,18 @@ function placesOf({ rows, dropped }: Staged, validation: number | DataSource, se
   return { place, validation: held, isGiven };
 }
 
+function rowsOf(validation: number | Share, count: number): number {
+  if (typeof validation === 'number') return validation;
+  return Math.max(validation.least ?? 0, Math.round((count * validation.percent) / 100));
+}
+
 async function measure(
   staged: Staged,
   chosen: Chosen,
   source: DataSource,
   { place, validation, isGiven }: Places,
-  watch: Watch,
-): Promise<{ header: DataHeader; notes: string[] }> {
+  { by, watch }: { readonly by: DataHeader | undefined; readonly watch: Watch },
+): Promise<{ header: DataHeader; found: readonly Statistics[]; notes: string[] }> {
   const columns = [...chosen.features, ...chosen.labels];
   const training = columns.map((column) => new ColumnStatistics(column));
   // The classes of a label, and the type that holds integers, are those of all rows.
@@ -165,18 +210,21 @@ async function measure(
   }
   const found = training.map((one, index) => spreadOf(one.result(), columns[index]!, source.file));
   const ofAll = all.map((one) => one.result());
-  const header = headerOf({
-    ...{ chosen, source },
-    statistics: found.map((one, index) => (columns[index]!.kind === 'integer' ? ofAll[index]! : one)),
-    labelValues: ofAll.slice(chosen.features.length).map(({ values }) => values),
-    split: isGiven ? 'given' : { train: place.length - validation, validation },
-  });
+  const split = isGiven ? ('given' as const) : { train: place.length - validation, validation };
+  const header = by
+    ? parseDataHeader({ ...by, split })
+    : headerOf({
+        ...{ chosen, source, split },
+        statistics: found.map((one, index) => (columns[index]!.kind === 'integer' ? ofAll[index]! : one)),
+        labelValues: ofAll.slice(chosen.features.length).map(({ values }) => values),
+      });
   const unseen = chosen.labels.flatMap(({ name }, index) => {
     const known = new Set(found[chosen.features.length + index]!.values);
     const values = ofAll[chosen.features.length + index]!.values.filter((value) => !known.has(value));
     return values.length === 0 ? [] : [`no training row has the label ${listed(values)} of column "${name}"`];
   });
-  return { header, notes: [...chosen.features.flatMap((column, index) => notesOn(column, found[index]!)), ...unseen] };
+  const notes = [...chosen.features.flatMap((column, index) => notesOnColumn(column, found[index]!)), ...unseen];
+  return { header, found, notes };
 }
 
 /** @throws DataError DATA_RANGE where mean or deviation leave float64 */
@@ -192,21 +240,6 @@ function spreadOf(found: Statistics, { name }: ChosenColumn, file: string): Stat
       action: 'mend or empty the cells that are too large, or drop the column (--drop)',
     },
   );
-}
-
-/** The first ones, and how many there are. */
-function listed(values: readonly string[]): string {
-  const first = values.slice(0, 3).map((value) => `"${value}"`);
-  return values.length > first.length ? `${first.join(', ')} … (${values.length} in all)` : first.join(', ');
-}
-
-/** What a reader of the file may not have meant. */
-function notesOn({ name, kind, look: { numbers, firstText } }: ChosenColumn, { isConstant }: Statistics): string[] {
-  if (kind === 'number' && isConstant) return [`column "${name}" is the same in all training rows`];
-  if (kind !== 'category' || numbers === 0 || firstText === null) return [];
-  return [
-    `column "${name}" is read as categories: ${numbers} of its cells are numbers, and "${firstText.text.slice(0, 60)}" in row ${firstText.row} is none`,
-  ];
 }
 
 /** For each column of the header, then of its label, where its cell stands among the staged ones. */
@@ -225,24 +258,35 @@ async function write(
   { place, validation }: Places,
   watch: Watch,
 ): Promise<Pick<ImportedData, 'train' | 'validation'>> {
-  const record = new Uint8Array(encoder.bytes);
-  const writer = await ShuffledWriter.open(join(folder, 'buckets.bin'), record.length, place.length);
+  const writer = await ShuffledWriter.open(join(folder, 'buckets.bin'), encoder.bytes, place.length);
   try {
-    for await (const { first, count, bytes } of staged.read()) {
-      watch.signal?.throwIfAborted();
-      for (let row = 0; row < count; row++) {
-        const cells = staged.raw.read(bytes, row * staged.raw.rowBytes);
-        encoder.encode(cells, record, 0, { file: 'the rows read', row: first + row + 1 });
-        const flushed = writer.add(record, place[first + row]!);
-        if (flushed !== null) await flushed;
-      }
-      watch.onProgress?.({ stage: 'encode', done: first + count, of: place.length, unit: 'rows' });
-    }
-    await writeOrdered(folder, writer, record.length, validation, place.length, watch);
+    await encodeRows(staged, encoder, place.length, watch, (record, row) => writer.add(record, place[row]!));
+    await writeOrdered(folder, writer, encoder.bytes, validation, place.length, watch);
   } finally {
     await writer.close();
   }
-  return setsOf(folder, record.length, validation, place.length);
+  return setsOf(folder, encoder.bytes, validation, place.length);
+}
+
+/** @param take a record, whose bytes are used again for the next; absent: cells are counted alone */
+async function encodeRows(
+  staged: Staged,
+  encoder: RowEncoder,
+  of: number,
+  watch: Watch,
+  take?: (record: Uint8Array, row: number) => Promise<void> | null,
+): Promise<void> {
+  const record = new Uint8Array(encoder.bytes);
+  for await (const { first, count, bytes } of staged.read()) {
+    watch.signal?.throwIfAborted();
+    for (let row = 0; row < count; row++) {
+      const cells = staged.raw.read(bytes, row * staged.raw.rowBytes);
+      encoder.encode(cells, record, 0, { file: 'the rows read', row: first + row + 1 });
+      const taken = take?.(record, first + row) ?? null;
+      if (taken !== null) await taken;
+    }
+    watch.onProgress?.({ stage: 'encode', done: first + count, of, unit: 'rows' });
+  }
 }
 
 async function writeOrdered(

@@ -2,7 +2,8 @@
 export { openSource } from './open.js';
 export { look } from './look.js';
 export { type Choices } from './choose.js';
-export { describeData, importData, type ImportedData } from './import.js';
+export { type ColumnUse } from './columns.js';
+export { describeData, importData, type ImportedData, type Share } from './import.js';
 export { type RecordSet } from './record-set.js';
 export { encodeWith, type Encoding } from './apply.js';
-export { readTokenizer } from './text/tokenizer.js';
+export { characterText, readTokenizer, type TextTokenizer } from './text/tokenizer.js';

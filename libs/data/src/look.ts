@@ -1,5 +1,5 @@
 /** What is in a source, before anybody decides how to read it: one pass over its rows, in bounded memory. */
-import { isMissing, numberOf, sortValues, textOf } from './cells.js';
+import { isMissing, nameOf, numberOf, sortValues, textOf } from './cells.js';
 import { nameLengthMax } from '#libs/step';
 import * as limits from './limits.js';
 import type { Cell, DataSource, SourceColumn, TensorType, Watch } from './source.js';
@@ -12,6 +12,8 @@ export interface ColumnLook {
   /** Sides of a cell of several numbers; null: one text or number. */
   readonly shape: readonly number[] | null;
   readonly missing: number;
+  /** The first missing cell that is not empty but says so, such as NA; null where there is none. */
+  readonly firstMissing: { readonly row: number; readonly text: string } | null;
   /** Cells that are numbers, and whether all of these are whole. */
   readonly numbers: number;
   readonly isWhole: boolean;
@@ -40,12 +42,21 @@ const countsShown = 100;
 /** A column of texts has categories when values repeat: at most so many different ones for every row. */
 const categoryShare = 0.5;
 
-/** @throws DataError DATA_* of the source */
-export async function look(source: DataSource, watch: Watch = {}): Promise<Look> {
+/** Of a column of classes, one of which may be called as a missing value is. */
+export function spelledMissing({ name, firstMissing }: ColumnLook): string | null {
+  if (firstMissing === null) return null;
+  const { text, row } = firstMissing;
+  return `"${text}" in row ${row} of column "${name}" counts as missing: where it is a class, spell it otherwise, such as "${text}." or in words`;
+}
+
+/** @param dropped names of columns that are not looked into @throws DataError DATA_* of the source */
+export async function look(source: DataSource, watch: Watch = {}, dropped: readonly string[] = []): Promise<Look> {
   const kept = Math.max(256, Math.floor(limits.valuesMax / source.columns.length));
   const columns = source.columns.map((column) => new Tally(column, kept));
   let rows = 0;
-  for await (const batch of source.rows()) {
+  const isDropped = new Set(dropped);
+  const wanted = source.columns.map(({ name }) => !isDropped.has(name));
+  for await (const batch of source.rows(undefined, wanted)) {
     watch.signal?.throwIfAborted();
     batch.rows.forEach((row, index) => {
       for (let c = 0; c < columns.length; c++) columns[c]!.add(row[c]!, batch.first + index);
@@ -69,6 +80,7 @@ class Tally {
   private mean = 0;
   private isMore = false;
   private firstText: ColumnLook['firstText'] = null;
+  private firstMissing: ColumnLook['firstMissing'] = null;
   private readonly counts = new Map<string, number>();
 
   constructor(
@@ -80,12 +92,15 @@ class Tally {
     if (typeof cell === 'object' && cell !== null) return;
     if (isMissing(cell)) {
       this.missing += 1;
+      if (typeof cell === 'string' && textOf(cell) !== '' && this.firstMissing === null) {
+        this.firstMissing = { row, text: textOf(cell) };
+      }
       return;
     }
     const value = numberOf(cell);
     if (value !== null) this.addNumber(value);
     else this.firstText ??= { row, text: textOf(cell) };
-    if (!this.isMore) this.addText(textOf(cell));
+    if (!this.isMore) this.addText(nameOf(cell));
   }
 
   private addText(text: string): void {
@@ -108,7 +123,13 @@ class Tally {
     const hasNumbers = numbers > 0;
     return {
       ...{ name: column.name, guess: this.guess(rows), shape: column.tensor?.shape ?? null },
-      ...{ missing, numbers, isWhole: hasNumbers && this.isWhole, firstText: this.firstText },
+      ...{
+        missing,
+        firstMissing: this.firstMissing,
+        numbers,
+        isWhole: hasNumbers && this.isWhole,
+        firstText: this.firstText,
+      },
       ...{ least: hasNumbers ? this.least : null, most: hasNumbers ? this.most : null },
       ...{ mean: hasNumbers ? this.mean : null, distinct: counts.size, isMore: this.isMore },
       counts:

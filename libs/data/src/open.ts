@@ -22,8 +22,8 @@ interface SourceOptions extends CsvOptions, ImageOptions, TextOptions {
 export async function openSource(path: string, options: SourceOptions = {}): Promise<DataSource> {
   const found = await stat(path).catch(() => null);
   if (found === null) refuseChoice('DATA_FILE', 'a file or folder that can be read', path, 'check the path');
-  if (found.isDirectory()) return openImages(path, options);
-  if (/(^|[.-])idx3([.-]|$)/.test(basename(path))) return openIdx(path, options.labels);
+  if (found.isDirectory() || /\.(png|jpe?g)$/i.test(path)) return openImages(path, options);
+  if (/(^|[.-])idx3([.-]|$)/.test(basename(path))) return openIdx(path, options.labels, options.hasLabels);
   const ending = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? '';
   switch (ending) {
     case 'csv':
@@ -36,7 +36,7 @@ export async function openSource(path: string, options: SourceOptions = {}): Pro
     case 'npz':
       return openNpz(path, options.arrays);
     case 'idx':
-      return openIdx(path, options.labels);
+      return openIdx(path, options.labels, options.hasLabels);
     case 'jsonl':
     case 'ndjson':
       return options.textField === undefined ? openJsonl(path) : openText(path, options);
@@ -46,7 +46,7 @@ export async function openSource(path: string, options: SourceOptions = {}): Pro
     default:
       return refuseChoice(
         'DATA_KIND',
-        'csv, tsv, parquet, npy, npz, jsonl, txt, idx or a folder',
+        'csv, tsv, parquet, npy, npz, jsonl, txt, idx, a picture or a folder of pictures',
         path,
         'rename or convert it',
       );

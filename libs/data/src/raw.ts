@@ -2,7 +2,7 @@
  * Rows between reading and encoding, on disk: cells of a fixed length, so that statistics and the shuffle can go over
  * them again without parsing. Numbers are float64, names a place in the column's dictionary.
  */
-import { isMissing, needNumber, textOf } from './cells.js';
+import { isMissing, nameOf, needNumber, textOf } from './cells.js';
 import type { ChosenColumn } from './choose.js';
 import { refuseData, type Place } from './errors.js';
 import * as limits from './limits.js';
@@ -84,7 +84,7 @@ export class RawRows {
       if (field.kind === 'number') {
         view.setFloat64(offset, numberIn(cell, field, place), true);
       } else if (field.kind === 'name') {
-        view.setUint32(offset, isMissing(cell) ? nothing : nameOf(cell, field, place), true);
+        view.setUint32(offset, isMissing(cell) ? nothing : placeOfName(cell, field, place), true);
       } else {
         const bytes = cell as Numbers;
         new Uint8Array(view.buffer, view.byteOffset + offset, field.bytes).set(
@@ -125,13 +125,13 @@ function numberIn(cell: Cell, { name, isInteger }: Field, place: Place): number 
     {
       expected: 'an integer of 32 bits',
       got: textOf(cell),
-      action: 'mend the cell, or read the column as a number, which may be missing or broken',
+      action: 'mend the cell, or read the column as a number (--number of model init), which may be missing or broken',
     },
   );
 }
 
-function nameOf(cell: Cell, { name, dictionary }: Field, place: Place): number {
-  const text = textOf(cell);
+function placeOfName(cell: Cell, { name, dictionary }: Field, place: Place): number {
+  const text = nameOf(cell);
   if (text.length > nameLengthMax) {
     refuseData(
       'DATA_LIMIT',

@@ -35,6 +35,8 @@ export interface Mark {
 
 export interface RowBatch {
   readonly rows: readonly (readonly Cell[])[];
+  /** Of pictures: path of each within the folder. */
+  readonly files?: readonly string[];
   /** Number of the first row, from 1. */
   readonly first: number;
   /** Behind the last row. */
@@ -58,8 +60,11 @@ export interface DataSource {
   readonly tokenizer?: TextTokenizer;
   /** What was left out or changed while reading, in words with counts; complete when the rows have been read. */
   notes(): readonly string[];
-  /** @throws DataError DATA_* naming file, row and column */
-  rows(from?: Mark): AsyncIterable<RowBatch>;
+  /**
+   * @param wanted by column; absent: all. What another one holds does not matter, and its cells may be null
+   * @throws DataError DATA_* naming file, row and column
+   */
+  rows(from?: Mark, wanted?: readonly boolean[]): AsyncIterable<RowBatch>;
 }
 
 export const start: Mark = { row: 0, byte: 0 };

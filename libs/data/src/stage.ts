@@ -109,7 +109,9 @@ class Stager {
 
   private async readSource(index: number, from: Mark): Promise<void> {
     const source = this.sources[index]!;
-    for await (const { rows, first, next } of source.rows(from)) {
+    const chosen = new Set([...this.chosen.features, ...this.chosen.labels].map((column) => column.index));
+    const wanted = source.columns.map((_, place) => chosen.has(place));
+    for await (const { rows, first, next } of source.rows(from, wanted)) {
       this.watch.signal?.throwIfAborted();
       for (const [offset, row] of rows.entries()) {
         const place = { file: source.file, row: first + offset };

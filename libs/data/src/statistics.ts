@@ -17,12 +17,17 @@ export interface Statistics {
   readonly most: number;
 }
 
+/** Distances below `tiny` have squares that float64 does not hold; a power of two in front changes no digit. */
+const [tiny, magnified] = [2 ** -400, 2 ** 500];
+
 /** Counts cells of one column. */
 export class ColumnStatistics {
   private count = 0;
   private mean = 0;
   /** Sum of squared distances from the mean so far (Welford). */
   private squares = 0;
+  /** The same of distances times `magnified`; of use where all are tiny. */
+  private magnifiedSquares = 0;
   private missing = 0;
   private least = Infinity;
   private most = -Infinity;
@@ -44,12 +49,18 @@ export class ColumnStatistics {
     const distance = value - this.mean;
     this.mean += distance / this.count;
     this.squares += distance * (value - this.mean);
+    this.magnifiedSquares += distance * magnified * ((value - this.mean) * magnified);
     if (value < this.least) this.least = value;
     if (value > this.most) this.most = value;
   }
 
+  private deviation(): number {
+    if (this.most - this.least >= tiny) return Math.sqrt(this.squares / this.count);
+    return Math.sqrt(this.magnifiedSquares / this.count) / magnified;
+  }
+
   result(): Statistics {
-    const deviation = this.count === 0 ? 0 : Math.sqrt(this.squares / this.count);
+    const deviation = this.count === 0 ? 0 : this.deviation();
     const isMeasured = Number.isFinite(this.mean) && Number.isFinite(deviation);
     const isUsable = isMeasured && this.least < this.most && deviation > 0;
     return {

@@ -18,6 +18,8 @@ export type GroupRequest = ParquetFile & {
   readonly metadata: FileMetaData;
   readonly first: number;
   readonly count: number;
+  /** Those that are read. */
+  readonly columns: readonly string[];
 };
 
 /** Values of a column from a row of the group on. */
@@ -49,16 +51,16 @@ export async function readParquet(request: MetadataRequest | GroupRequest): Prom
   }
 }
 
-async function readGroup(file: AsyncBuffer, { metadata, first, count }: GroupRequest): Promise<Columns> {
-  const columns = new Map<string, Run[]>();
+async function readGroup(file: AsyncBuffer, { metadata, first, count, columns }: GroupRequest): Promise<Columns> {
+  const read = new Map<string, Run[]>();
   await parquetRead({
-    ...{ file, metadata, compressors, rowStart: first, rowEnd: first + count },
+    ...{ file, metadata, compressors, rowStart: first, rowEnd: first + count, columns: [...columns] },
     onChunk({ columnName, columnData, rowStart }) {
-      const runs = columns.get(columnName) ?? [];
-      columns.set(columnName, runs);
+      const runs = read.get(columnName) ?? [];
+      read.set(columnName, runs);
       runs.push({ from: rowStart - first, values: columnData });
     },
   });
-  for (const runs of columns.values()) runs.sort((a, b) => a.from - b.from);
-  return columns;
+  for (const runs of read.values()) runs.sort((a, b) => a.from - b.from);
+  return read;
 }

@@ -1,5 +1,5 @@
 /** Rows of one or more arrays that lie element after element in files: the common part of NPY, NPZ and IDX. */
-import { refuseData } from '../errors.js';
+import { refuseData, wholeNumber, type Place } from '../errors.js';
 import * as limits from '../limits.js';
 import { start, type Cell, type DataSource, type Numbers, type SourceColumn, type TensorType } from '../source.js';
 
@@ -37,7 +37,7 @@ export function sizeOf(type: ElementType): number {
   return Number(type[1]);
 }
 
-/** @throws DataError DATA_SHAPE, DATA_LIMIT */
+/** @throws DataError DATA_SHAPE, DATA_LIMIT, DATA_COLUMN_TWICE, and DATA_CELL of its rows */
 export function arraySource(
   about: Pick<DataSource, 'kind' | 'file' | 'bytes' | 'fingerprint'>,
   stored: readonly StoredArray[],
@@ -67,19 +67,28 @@ export function arraySource(
     );
   }
   const parts = stored.map((array) => partOf(array));
+  checkNames(parts, about.file);
   return {
     ...about,
     columns: parts.flatMap(({ columns }) => columns),
     notes: () => [],
-    async *rows(from = start) {
+    async *rows(from = start, wanted) {
       const readers = parts.map(({ array, rowBytes }) => new ByteRows(array.open(from.row), rowBytes, about.file));
       const rowBytes = parts.reduce((sum, part) => sum + part.rowBytes, 0);
       const perBatch = Math.max(1, Math.min(4_096, Math.floor(limits.batchBytes / rowBytes)));
+      const firstColumns = parts.map((_, index) => parts.slice(0, index).flatMap(({ columns }) => columns).length);
       for (let row = from.row; row < rows; row += perBatch) {
         const count = Math.min(perBatch, rows - row);
         const behind = row + count;
         const cells: Cell[][] = Array.from({ length: count }, () => []);
-        for (const [index, part] of parts.entries()) part.read(await readers[index]!.take(count), cells);
+        for (const [index, part] of parts.entries()) {
+          const bytes = await readers[index]!.take(count);
+          part.read(bytes, cells, (offset, place, got) => {
+            const column = part.columns[place]!.name;
+            if (wanted?.[firstColumns[index]! + place] !== false)
+              refuseWhole({ file: about.file, row: row + offset + 1, column }, got);
+          });
+        }
         yield {
           rows: cells,
           first: row + 1,
@@ -91,17 +100,50 @@ export function arraySource(
   };
 }
 
+/** @throws DataError DATA_COLUMN_TWICE: places of an array may have the name of another one */
+function checkNames(parts: readonly Part[], file: string): void {
+  const owners = new Map<string, string>();
+  for (const { array, columns } of parts) {
+    for (const { name } of columns) {
+      const other = owners.get(name);
+      owners.set(name, array.name);
+      if (other === undefined) continue;
+      refuseData(
+        'DATA_COLUMN_TWICE',
+        { file, column: name },
+        {
+          expected: `columns of their own for the arrays "${other}" and "${array.name}"`,
+          got: name,
+          action: `name the arrays to read, this one otherwise (--arrays ${other} other=${array.name} …)`,
+        },
+      );
+    }
+  }
+}
+
 interface Part {
   readonly array: StoredArray;
   readonly rowBytes: number;
   readonly columns: readonly SourceColumn[];
   /** Adds the cells of each row. */
-  read(bytes: Uint8Array, rows: Cell[][]): void;
+  read(bytes: Uint8Array, rows: Cell[][], onRounded: OnRounded): void;
+}
+
+/** A whole number that float64 rounds. @param row of those read @param column of the part's */
+type OnRounded = (row: number, column: number, got: bigint) => void;
+
+function refuseWhole(place: Place, got: bigint): never {
+  return refuseData('DATA_CELL', place, {
+    expected: wholeNumber,
+    got,
+    action: 'number classes from 0; where near is enough save array.astype("<f8"); or leave the array out (--arrays)',
+  });
 }
 
 function partOf(array: StoredArray): Part {
   const { name, type } = array;
-  const shape = array.shape.slice(1);
+  // A column of one, as Keras saves labels.
+  const shape = array.shape.length === 2 && array.shape[1] === 1 ? [] : array.shape.slice(1);
   const length = shape.reduce((product, side) => product * side, 1);
   const size = sizeOf(type);
   const { kind, dtype } = tensors[type];
@@ -110,21 +152,32 @@ function partOf(array: StoredArray): Part {
     const columns = shape.length === 0 ? [name] : Array.from({ length }, (_, index) => `${name}${index}`);
     return {
       ...{ array, rowBytes: length * size, columns: columns.map((one) => ({ name: one, tensor: null })) },
-      read(bytes, rows) {
+      read(bytes, rows, onRounded) {
         const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
         for (const [row, cells] of rows.entries()) {
-          for (let i = 0; i < length; i++) cells.push(elementAt(view, (row * length + i) * size, type));
+          for (let i = 0; i < length; i++) {
+            const at = (row * length + i) * size;
+            const value = elementAt(view, at, type);
+            const rounded = roundedAt(view, at, type, value);
+            if (rounded !== null) onRounded(row, i, rounded);
+            cells.push(value);
+          }
         }
       },
     };
   }
   return {
     ...{ array, rowBytes: length * size, columns: [{ name, tensor: { kind, dtype, shape } }] },
-    read(bytes, rows) {
+    read(bytes, rows, onRounded) {
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       for (const [row, cells] of rows.entries()) {
         const numbers: Numbers = new arrays[dtype](length);
-        for (let i = 0; i < length; i++) numbers[i] = elementAt(view, (row * length + i) * size, type);
+        for (let i = 0; i < length; i++) {
+          const at = (row * length + i) * size;
+          numbers[i] = elementAt(view, at, type);
+          const rounded = roundedAt(view, at, type, numbers[i]!);
+          if (rounded !== null) onRounded(row, 0, rounded);
+        }
         cells.push(numbers);
       }
     },
@@ -158,6 +211,13 @@ function elementAt(view: DataView, at: number, type: ElementType): number {
     case 'f8':
       return finite(view.getFloat64(at, true));
   }
+}
+
+/** @returns what stands there, where `value` is not that number but the nearest of float64 */
+function roundedAt(view: DataView, at: number, type: ElementType, value: number): bigint | null {
+  if ((type !== 'u8' && type !== 'i8') || Number.isSafeInteger(value)) return null;
+  const whole = type === 'u8' ? view.getBigUint64(at, true) : view.getBigInt64(at, true);
+  return BigInt(value) === whole ? null : whole;
 }
 
 /** Infinity is a missing number, as NaN is: nothing can be said of it. */

@@ -20,18 +20,18 @@ const chunkBytes = 64 * 1024;
 export async function openCsv(path: string, kind: 'csv' | 'tsv', options: CsvOptions = {}): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
-  await refuseUtf16(path, file);
-  const delimiter = options.delimiter ?? (kind === 'tsv' ? '\t' : await findDelimiter(path));
+  const lead = await leadOf(path, file);
+  const delimiter = options.delimiter ?? lead.delimiter ?? (kind === 'tsv' ? '\t' : await findDelimiter(path));
   if (!delimiters.includes(delimiter)) {
     refuseChoice('DATA_CHOICE', `a delimiter of ${JSON.stringify(delimiters)}`, delimiter, 'choose one of these');
   }
   const hasNames = options.hasNames ?? true;
-  const first = await firstRow(path, file, delimiter, hasNames);
+  const first = await firstRow(path, file, delimiter, hasNames, lead.byte);
   const names = hasNames
     ? first.row.map((name, index) => name.trim() || `c${index + 1}`)
     : placeNames(first.row.length);
   checkNames(names, file);
-  const dataStart = hasNames ? first.byte : 0;
+  const dataStart = hasNames ? first.byte : lead.byte;
   let blank = 0;
   return {
     ...{ kind, file, hasNames, bytes: size, columns: names.map((name) => ({ name, tensor: null })) },
@@ -107,14 +107,27 @@ function refuseEncoding(place: { file: string; row?: number; column?: string }):
   });
 }
 
-/** By its byte order mark: spreadsheets call it "Unicode text". */
-async function refuseUtf16(path: string, file: string): Promise<void> {
+interface Lead {
+  /** Behind it. */
+  readonly byte: number;
+  readonly delimiter?: string;
+}
+
+/** What spreadsheets write before the table: `sep=;`. UTF-16, which they call "Unicode text", is known by its mark. */
+async function leadOf(path: string, file: string): Promise<Lead> {
   const handle = await open(path);
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    const mark = bytesRead === 2 ? buffer.toString('hex') : '';
-    if (mark !== 'fffe' && mark !== 'feff') return;
-    refuseData('DATA_ENCODING', { file }, { expected: 'UTF-8 text', got: 'UTF-16', action: 'save the file as UTF-8' });
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0);
+    const mark = buffer.toString('hex', 0, 2);
+    if (mark !== 'fffe' && mark !== 'feff') {
+      const [line, delimiter] = /^\ufeff?sep=([,;\t|])\r?\n/.exec(buffer.toString('utf8', 0, bytesRead)) ?? [];
+      return delimiter === undefined ? { byte: 0 } : { byte: Buffer.byteLength(line!), delimiter };
+    }
+    return refuseData(
+      'DATA_ENCODING',
+      { file },
+      { expected: 'UTF-8 text', got: 'UTF-16', action: 'save the file as UTF-8' },
+    );
   } finally {
     await handle.close();
   }
@@ -239,8 +252,9 @@ async function firstRow(
   file: string,
   delimiter: string,
   hasNames: boolean,
+  byte: number,
 ): Promise<{ row: string[]; byte: number }> {
-  const from = hasNames ? { row: -1, byte: 0 } : start;
+  const from = { row: hasNames ? -1 : 0, byte };
   for await (const { rows, firstByte } of parsed(path, file, delimiter, from)) {
     if (rows[0] !== undefined) return { row: rows[0], byte: firstByte };
   }

@@ -9,17 +9,20 @@ import { arraySource, type StoredArray } from './arrays.js';
 
 /**
  * @param labels path of the labels; absent: the name of the pictures with `labels` and `idx1` in it
+ * @param hasLabels false: nobody asks for them
  * @throws DataError DATA_IDX, DATA_TRUNCATED; ConfigurationError DATA_FILE
  */
-export async function openIdx(path: string, labels?: string): Promise<DataSource> {
+export async function openIdx(path: string, labels?: string, hasLabels = true): Promise<DataSource> {
+  const images = await stored(path, 'image', [3, 4]);
+  const about = { kind: 'idx', file: basename(path) } as const;
+  if (!hasLabels) return arraySource({ ...about, bytes: images.size, fingerprint: images.fingerprint }, [images]);
   const guessed = path.replace(/images(?=[^/]*$)/, 'labels').replace(/idx3(?=[^/]*$)/, 'idx1');
   const labelPath = labels ?? (guessed === path ? undefined : guessed);
   if (labelPath === undefined) refuseChoice('DATA_FILE', `the file of labels of ${basename(path)}`, 'none', 'name it');
-  const images = await stored(path, 'image', [3, 4]);
   const classes = await stored(labelPath, 'label', [1]);
   const bytes = images.size + classes.size;
   const fingerprint = `${images.fingerprint} ${classes.fingerprint}`;
-  return arraySource({ kind: 'idx', file: basename(path), bytes, fingerprint }, [images, classes]);
+  return arraySource({ ...about, bytes, fingerprint }, [images, classes]);
 }
 
 async function stored(

@@ -1,12 +1,12 @@
-/** Reader of a folder of PNG and JPEG: a class a sub-folder, or a table of names and labels beside them. */
-import { readFile, readdir, realpath, stat } from 'node:fs/promises';
-import { basename, join, normalize, sep } from 'node:path';
+/** Reader of PNG and JPEG: a folder of them, or one file where nobody asks for labels. */
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
 import { refuseChoice, refuseData } from '../errors.js';
 import * as limits from '../limits.js';
 import { decodePicture, type Picture } from '../images/decode.js';
 import { resize } from '../images/resize.js';
 import { start, type Cell, type DataSource } from '../source.js';
-import { openCsv } from './csv.js';
+import { atAnyDepth, inClasses, inTable, type Entry } from './picture-list.js';
 
 export interface ImageOptions {
   /** Height and width; others are resized. Absent: all must have the size of the first. */
@@ -15,26 +15,51 @@ export interface ImageOptions {
   readonly channels?: 1 | 3;
   /** Table with columns `file` and `label`, or whose first two columns these are. Absent: names of sub-folders. */
   readonly labels?: string;
+  /** false: nobody asks for labels. A single picture, a folder of them at any depth, and a table of names alone are read too. */
+  readonly hasLabels?: boolean;
 }
 
-interface Entry {
-  /** Path within the folder. */
-  readonly name: string;
-  readonly label: string;
-}
-
-const isPicture = /\.(png|jpe?g)$/i;
 const sideMax = 4_096;
 
-/** @throws DataError DATA_IMAGE, DATA_IMAGE_SIZE, DATA_PATH, DATA_EMPTY, DATA_LIMIT; ConfigurationError DATA_CHOICE */
-export async function openImages(folder: string, options: ImageOptions = {}): Promise<DataSource> {
-  const root = await realpath(folder);
-  const file = basename(root);
-  const passedOver: string[] = [];
-  const entries =
-    options.labels === undefined ? await inFolders(root, file, passedOver) : await inTable(options.labels, file);
+interface Pictures {
+  /** Folder that nothing leads out of. */
+  readonly root: string;
+  readonly file: string;
+  readonly entries: readonly Entry[];
+  readonly notes: readonly string[];
+}
+
+async function picturesOf(path: string, options: ImageOptions): Promise<Pictures> {
+  const { labels, hasLabels = true } = options;
+  const real = await realpath(path);
+  const file = basename(real);
+  if ((await stat(real)).isFile()) {
+    if (hasLabels || labels !== undefined) refuseSingle(file, hasLabels);
+    return { root: dirname(real), file, entries: [{ name: file, label: '' }], notes: [] };
+  }
+  if (labels !== undefined) return { root: real, file, ...(await inTable(labels, real, file, hasLabels)) };
+  return { root: real, file, ...(hasLabels ? await inClasses(real, path, file) : await atAnyDepth(real, file)) };
+}
+
+function refuseSingle(file: string, hasLabels: boolean): never {
+  const expected = hasLabels
+    ? 'a folder of labelled pictures in place'
+    : 'the folder that the table names pictures of, in place';
+  const action = hasLabels
+    ? 'put pictures into a sub-folder for each class, or name a table (--labels); predict alone needs no labels'
+    : 'name the folder, or leave --labels out';
+  return refuseData('DATA_LABEL', { file }, { expected, got: 'one picture', action });
+}
+
+/**
+ * @throws DataError DATA_IMAGE, DATA_IMAGE_SIZE, DATA_PATH, DATA_EMPTY, DATA_LABEL, DATA_NESTED, DATA_LIMIT;
+ *   ConfigurationError DATA_CHOICE
+ */
+export async function openImages(path: string, options: ImageOptions = {}): Promise<DataSource> {
+  const { root, file, entries, notes } = await picturesOf(path, options);
+  const hasLabels = options.hasLabels !== false;
   if (entries.length === 0) {
-    const action = 'put pictures into a sub-folder for each class, or name a table of labels';
+    const action = hasLabels ? 'put pictures into a sub-folder for each class' : 'name a folder of pictures';
     refuseData('DATA_EMPTY', { file }, { expected: 'PNG or JPEG files', got: 'none', action });
   }
   const first = await pictureOf(root, file, entries[0]!, 1);
@@ -44,7 +69,6 @@ export async function openImages(folder: string, options: ImageOptions = {}): Pr
     refuseChoice('DATA_CHOICE', `sides of 1 to ${sideMax}`, `${height}×${width}`, 'ask for a size');
   }
   const fit = options.size === undefined ? 'exact' : 'stretch';
-  const unnamed = options.labels === undefined ? 0 : await unnamedIn(root, entries);
   let [transparent, coloured] = [0, 0];
   const { mtimeMs } = await stat(root);
   const listed = JSON.stringify([root, mtimeMs, entries.length, entries[0], entries.at(-1), height, width, channels]);
@@ -52,14 +76,11 @@ export async function openImages(folder: string, options: ImageOptions = {}): Pr
     ...{ kind: 'images', file, bytes: entries.length, unit: 'rows', fingerprint: listed },
     columns: [
       { name: 'image', tensor: { kind: 'image', dtype: 'uint8', shape: [height, width, channels], fit } },
-      { name: 'label', tensor: null },
+      ...(hasLabels ? [{ name: 'label', tensor: null }] : []),
     ],
     notes: () => [
-      ...(passedOver.length === 0
-        ? []
-        : [`${passedOver.length} files are no PNG or JPEG: ${passedOver.slice(0, 5).join(', ')}`]),
-      ...(unnamed === 0 ? [] : [`${unnamed} pictures of the folder stand in no row of the table of labels`]),
-      ...(coloured === 0 ? [] : [`${coloured} pictures in colour were read as grey, which the first one is`]),
+      ...notes,
+      ...(coloured === 0 ? [] : [`${coloured} pictures in colour were read as grey, which ${greyOf(options)} is`]),
       ...(transparent === 0
         ? []
         : [`${transparent} pictures have transparent pixels, which were read as they are stored`]),
@@ -73,16 +94,30 @@ export async function openImages(folder: string, options: ImageOptions = {}): Pr
         for (const [offset, entry] of entries.slice(at, at + perBatch).entries()) {
           const picture = await pictureOf(root, file, entry, at + offset + 1);
           if (hasTransparency(picture)) transparent += 1;
-          if (channels === 1 && options.channels === undefined && !picture.isGrey) coloured += 1;
-          if (fit === 'exact')
-            checkSize(picture, [height, width], { file: `${file}/${entry.name}`, row: at + offset + 1 });
-          const pixels = pixelsOf(picture, channels);
-          rows.push([resize(pixels, [picture.height, picture.width], [height, width], channels), entry.label]);
+          if (channels === 1 && !picture.isGrey) coloured += 1;
+          if (fit === 'exact') checkSize(picture, [height, width], { file: pathOf(file, entry), row: at + offset + 1 });
+          const pixels = resize(
+            pixelsOf(picture, channels),
+            [picture.height, picture.width],
+            [height, width],
+            channels,
+          );
+          rows.push(hasLabels ? [pixels, entry.label] : [pixels]);
         }
-        yield { rows, first: at + 1, next: { row: at + rows.length, byte: at + rows.length } };
+        const files = entries.slice(at, at + rows.length).map(({ name }) => name);
+        yield { rows, files, first: at + 1, next: { row: at + rows.length, byte: at + rows.length } };
       }
     },
   };
+}
+
+function greyOf({ channels }: ImageOptions): string {
+  return channels === undefined ? 'the first one' : 'what was asked for';
+}
+
+/** A single picture is its own file. */
+function pathOf(file: string, { name }: Entry): string {
+  return name === file ? file : `${file}/${name}`;
 }
 
 function checkSize(
@@ -98,76 +133,10 @@ function checkSize(
   });
 }
 
-async function inFolders(root: string, file: string, passedOver: string[]): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  const inside = await readdir(root, { withFileTypes: true });
-  for (const one of inside.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (!one.isDirectory()) {
-      if (!one.name.startsWith('.')) passedOver.push(one.name);
-      continue;
-    }
-    const names = (await readdir(join(root, one.name))).toSorted();
-    for (const name of names) {
-      if (isPicture.test(name)) entries.push({ name: `${one.name}/${name}`, label: one.name });
-      else if (!name.startsWith('.')) passedOver.push(`${one.name}/${name}`);
-    }
-    if (entries.length > limits.picturesMax) {
-      refuseData(
-        'DATA_LIMIT',
-        { file },
-        {
-          expected: `at most ${limits.picturesMax} pictures`,
-          got: entries.length,
-          action: 'use fewer',
-        },
-      );
-    }
-  }
-  return entries;
-}
-
-async function inTable(path: string, folder: string): Promise<readonly Entry[]> {
-  const table = await openCsv(path, path.endsWith('.tsv') ? 'tsv' : 'csv');
-  const names = table.columns.map(({ name }) => name.toLowerCase());
-  const [file, label] =
-    names.includes('file') && names.includes('label') ? [names.indexOf('file'), names.indexOf('label')] : [0, 1];
-  if (names.length < 2)
-    refuseData(
-      'DATA_COLUMN_MISSING',
-      { file: table.file },
-      { expected: 'columns file and label', got: names.join(), action: 'add them' },
-    );
-  const entries: Entry[] = [];
-  for await (const { rows, first } of table.rows()) {
-    for (const [offset, row] of rows.entries()) {
-      const name = String(row[file]).trim();
-      if (name === '' || name.includes('\0')) {
-        refuseData(
-          'DATA_PATH',
-          { file: table.file, row: first + offset },
-          {
-            expected: `the name of a picture in ${folder}`,
-            got: name,
-            action: 'mend the row',
-          },
-        );
-      }
-      entries.push({ name, label: String(row[label]).trim() });
-    }
-  }
-  return entries;
-}
-
-async function unnamedIn(root: string, entries: readonly Entry[]): Promise<number> {
-  const named = new Set(entries.map(({ name }) => normalize(name)));
-  const all = await readdir(root, { recursive: true });
-  return all.filter((name) => isPicture.test(name) && !named.has(name)).length;
-}
-
 /** Reads nothing outside of the folder, wherever links lead. */
-async function pictureOf(root: string, file: string, { name }: Entry, row: number): Promise<Picture> {
-  const place = { file: `${file}/${name}`, row };
-  const path = await realpath(join(root, name)).catch(() => null);
+async function pictureOf(root: string, file: string, entry: Entry, row: number): Promise<Picture> {
+  const place = { file: pathOf(file, entry), row };
+  const path = await realpath(join(root, entry.name)).catch(() => null);
   if (path === null) {
     refuseData('DATA_PATH', place, { expected: 'a picture', got: 'no such file', action: 'mend the name' });
   }

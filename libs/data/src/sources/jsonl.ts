@@ -1,12 +1,12 @@
 /** Reader of JSON lines: an object a line, whose members are columns. */
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { refuseData, type Place } from '../errors.js';
+import { refuseData, wholeNumber, type Place } from '../errors.js';
 import * as limits from '../limits.js';
 import { start, type Cell, type DataSource } from '../source.js';
 import { linesOf } from './lines.js';
 
-/** @throws DataError DATA_JSON, DATA_EMPTY, DATA_ENCODING, DATA_LIMIT, DATA_COLUMN_UNKNOWN */
+/** @throws DataError DATA_JSON, DATA_CELL, DATA_EMPTY, DATA_ENCODING, DATA_LIMIT, DATA_COLUMN_UNKNOWN */
 export async function openJsonl(path: string): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
@@ -17,7 +17,7 @@ export async function openJsonl(path: string): Promise<DataSource> {
     ...{ kind: 'jsonl', file, bytes: size, columns: names.map((name) => ({ name, tensor: null })) },
     fingerprint: `${path} ${size} ${mtimeMs}`,
     notes: () => (blank === 0 ? [] : [`${blank} blank lines were passed over`]),
-    async *rows(from = start) {
+    async *rows(from = start, wanted) {
       blank = 0;
       let row = from.row;
       for await (const { lines, byte } of linesOf(path, file, from.byte, from.row + 1)) {
@@ -28,7 +28,12 @@ export async function openJsonl(path: string): Promise<DataSource> {
           for (const name of Object.keys(object)) {
             if (!known.has(name)) refuseUnknown(name, { file, row: row + index + 1 });
           }
-          return names.map((name) => cellOf(object[name]));
+          return names.map((name, column) => {
+            const value = memberOf(object, name);
+            const isRead = wanted?.[column] !== false;
+            if (isRead && isLarge(value)) checkExact(value, line, { file, row: row + index + 1, column: name });
+            return cellOf(value);
+          });
         });
         if (rows.length > 0) yield { rows, first: row + 1, next: { row: row + rows.length, byte } };
         row += rows.length;
@@ -68,6 +73,31 @@ export function objectOf(line: string, place: Place): Record<string, unknown> {
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   return refuseData('DATA_JSON', place, { expected: 'a JSON object on the line', got: line, action: 'mend the line' });
+}
+
+/** undefined where the line has none: a member may be called as a method of every object is. */
+export function memberOf(object: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function isLarge(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
+/** Texts, which are passed over, and numbers. */
+const jsonTokens = /"(?:\\.|[^"\\])*"|-?\d[\d.eE+-]*/g;
+
+/** The parser has rounded the value already: what stood on the line tells. */
+function checkExact(value: number, line: string, place: Place): void {
+  const rounded = (line.match(jsonTokens) ?? []).find(
+    (token) => /^-?\d+$/.test(token) && Number(token) === value && BigInt(token) !== BigInt(value),
+  );
+  if (rounded === undefined) return;
+  refuseData('DATA_CELL', place, {
+    expected: wholeNumber,
+    got: rounded,
+    action: `write it as text: "${rounded.slice(0, 40)}"`,
+  });
 }
 
 /** What is nested stays text, which no column of numbers or categories is made of by chance. */

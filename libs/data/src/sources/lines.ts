@@ -11,6 +11,8 @@ interface Lines {
   readonly isWhole: boolean;
 }
 
+/** Nobody sees it; before the first line it is no text. */
+const byteOrderMark = Buffer.from('\ufeff');
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @param row of the first line, for messages @throws DataError DATA_ENCODING, DATA_LIMIT */
@@ -19,7 +21,11 @@ export async function* linesOf(path: string, file: string, from: number, row: nu
   let at = from;
   let next = row;
   for await (const chunk of createReadStream(path, { start: from }) as AsyncIterable<Buffer>) {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    if (at === 0 && bytes.indexOf(byteOrderMark) === 0) {
+      at = byteOrderMark.length;
+      bytes = bytes.subarray(at);
+    }
     const end = bytes.lastIndexOf(10) + 1;
     if (bytes.length - end > limits.rowCharactersMax) {
       refuseData(

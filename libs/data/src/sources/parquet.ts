@@ -1,8 +1,8 @@
-/** Reader of Parquet, a row group at a time: flat columns of numbers, texts, booleans and times. */
+/** Reader of Parquet, a row group at a time: flat columns of numbers, texts, booleans and times; others are passed over. */
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parquetSchema, type FileMetaData } from 'hyparquet';
-import { refuseData, type Place } from '../errors.js';
+import { optionValue, refuseData, wholeNumber, type Place } from '../errors.js';
 import * as limits from '../limits.js';
 import { askParquet } from '../parquet/reader.js';
 import type { Run } from '../parquet/read.js';
@@ -10,28 +10,30 @@ import { start, type Cell, type DataSource } from '../source.js';
 
 const perBatch = 4_096;
 
-/** @throws DataError DATA_PARQUET, DATA_LIMIT, DATA_EMPTY, DATA_COLUMN_TWICE, DATA_CELL */
+/** @throws DataError DATA_PARQUET, DATA_LIMIT, DATA_EMPTY, DATA_COLUMN_TWICE; from `rows` DATA_CELL too */
 export async function openParquet(path: string): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
   const metadata = await asked(file, () => askParquet({ what: 'metadata', path, size }, limits.parquetMilliseconds));
   const groups = groupsOf(metadata, size, file);
-  const names = columnsOf(metadata, file);
+  const stored = columnsOf(metadata, file);
   return {
-    ...{ kind: 'parquet', file, bytes: size, columns: names.map((name) => ({ name, tensor: null })) },
+    ...{ kind: 'parquet', file, bytes: size, columns: stored.map(({ name }) => ({ name, tensor: null })) },
     fingerprint: `${path} ${size} ${mtimeMs}`,
     notes: () => [],
-    async *rows(from = start) {
+    async *rows(from = start, wanted) {
+      const read = stored.map((column, index) => (wanted?.[index] === false ? null : flat(column, file)));
+      const names = read.filter((name) => name !== null);
       for (const { first, count, end, milliseconds } of groups) {
         if (first + count <= from.row) continue;
-        const group = { what: 'group', path, size, metadata, first, count } as const;
+        const group = { what: 'group', path, size, metadata, first, count, columns: names } as const;
         const columns = await asked(file, () => askParquet(group, milliseconds));
-        const values = names.map((name) => cursor(columns.get(name)));
+        const values = read.map((name) => (name === null ? () => null : cursor(columns.get(name))));
         for (let at = Math.max(first, from.row); at < first + count; at += perBatch) {
           const length = Math.min(perBatch, first + count - at);
           const rows = Array.from({ length }, (_, index) =>
             values.map((value, column) =>
-              cellOf(value(at - first + index), { file, row: at + index + 1, column: names[column]! }),
+              cellOf(value(at - first + index), { file, row: at + index + 1, column: stored[column]!.name }),
             ),
           );
           yield { rows, first: at + 1, next: { row: at + length, byte: at + length === first + count ? end : 0 } };
@@ -96,22 +98,19 @@ function groupsOf({ row_groups: given, num_rows: all }: FileMetaData, size: numb
   return groups;
 }
 
-function columnsOf(metadata: FileMetaData, file: string): readonly string[] {
+interface StoredColumn {
+  readonly name: string;
+  /** A list or a structure a row. */
+  readonly isNested: boolean;
+}
+
+function columnsOf(metadata: FileMetaData, file: string): readonly StoredColumn[] {
   const { children } = parsed(file, () => parquetSchema(metadata));
-  const names = children.map(({ element, children: inner }) => {
-    if (inner.length > 0 || element.repetition_type === 'REPEATED') {
-      refuseData(
-        'DATA_CELL',
-        { file, column: element.name },
-        {
-          expected: 'one value a row',
-          got: 'a list or a structure',
-          action: 'write the column as columns of single values, or leave it out',
-        },
-      );
-    }
-    return element.name;
-  });
+  const columns = children.map(({ element, children: inner }) => ({
+    name: element.name,
+    isNested: inner.length > 0 || element.repetition_type === 'REPEATED',
+  }));
+  const names = columns.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) {
     refuseData(
@@ -131,7 +130,25 @@ function columnsOf(metadata: FileMetaData, file: string): readonly string[] {
       },
     );
   }
-  return names;
+  return columns;
+}
+
+/** @returns the name of a column of single values */
+function flat({ name, isNested }: StoredColumn, file: string): string {
+  if (!isNested) return name;
+  return refuseData(
+    'DATA_CELL',
+    { file, column: name },
+    {
+      expected: 'one value a row',
+      got: 'a list or a structure',
+      action: `${dropping(name)}, or write it as columns of single values`,
+    },
+  );
+}
+
+function dropping(name: string): string {
+  return `drop the column (--drop ${optionValue(name)})`;
 }
 
 /** Values of a column by rising row; undefined where the file says there is one and holds none. */
@@ -149,11 +166,16 @@ function cellOf(value: unknown, place: Place): Cell {
   if (typeof value === 'boolean') return String(value);
   if (typeof value === 'bigint' && BigInt(Number(value)) === value) return Number(value);
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  return refuseData('DATA_CELL', place, {
-    expected: 'a number, text, boolean or time',
-    got: value === undefined ? 'nothing' : typeof value === 'bigint' ? `${value}` : typeof value,
-    action: 'write the column as one of these, or leave it out',
-  });
+  const drop = dropping(place.column!);
+  const [expected, got, action] =
+    typeof value === 'bigint'
+      ? [wholeNumber, String(value), `${drop}, or write it as text, which can be a category`]
+      : [
+          'a number, text, boolean or time',
+          value === undefined ? 'nothing' : typeof value,
+          `${drop}, or write it as one of these`,
+        ];
+  return refuseData('DATA_CELL', place, { expected, got, action });
 }
 
 async function asked<T>(file: string, act: () => Promise<T>): Promise<T> {

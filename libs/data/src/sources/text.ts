@@ -1,11 +1,11 @@
 /** Reader of text as records of tokens: documents joined by the end-of-text id, cut in windows of T+1 with stride T. */
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { refuseChoice, refuseData } from '../errors.js';
+import { refuseChoice, refuseData, type Place } from '../errors.js';
 import * as limits from '../limits.js';
 import { start, type Cell, type DataSource } from '../source.js';
 import { charactersFile, readTokenizer, type TextTokenizer } from '../text/tokenizer.js';
-import { objectOf } from './jsonl.js';
+import { memberOf, objectOf } from './jsonl.js';
 import { linesOf } from './lines.js';
 
 export interface TextOptions {
@@ -19,7 +19,7 @@ export interface TextOptions {
 
 const tokensDefault = 128;
 
-/** @throws DataError DATA_TOKENIZER, DATA_EMPTY, DATA_ENCODING, DATA_JSON, DATA_CELL, DATA_LIMIT; ConfigurationError DATA_CHOICE */
+/** @throws DataError DATA_TOKENIZER, DATA_EMPTY, DATA_ENCODING, DATA_JSON, DATA_CELL, DATA_CHARACTER, DATA_LIMIT; ConfigurationError DATA_CHOICE */
 export async function openText(path: string, options: TextOptions = {}): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
@@ -39,8 +39,8 @@ export async function openText(path: string, options: TextOptions = {}): Promise
     async *rows(from = start) {
       let tokens: number[] = [];
       let row = 0;
-      for await (const { text, isEnd, byte } of piecesOf(path, file, textField)) {
-        for (const id of tokenizer.encode(text)) tokens.push(id);
+      for await (const { text, placeOf, isEnd, byte } of piecesOf(path, file, textField)) {
+        for (const id of tokenizer.encode(text, placeOf)) tokens.push(id);
         if (isEnd) tokens.push(tokenizer.end);
         const rows: Cell[][] = [];
         let at = 0;
@@ -70,6 +70,8 @@ export async function openText(path: string, options: TextOptions = {}): Promise
 
 interface Piece {
   readonly text: string;
+  /** Where a code unit of it stands; rows are lines. */
+  placeOf(index: number): Place;
   /** A document ends here, and another follows. */
   readonly isEnd: boolean;
   readonly byte: number;
@@ -80,23 +82,22 @@ async function* piecesOf(path: string, file: string, field: string | undefined):
   let row = 1;
   for await (const { lines, byte, isWhole } of linesOf(path, file, 0, 1)) {
     if (field === undefined) {
-      yield { text: isWhole ? `${lines.join('\n')}\n` : lines.join('\n'), isEnd: false, byte };
+      const [first, text] = [row, isWhole ? `${lines.join('\n')}\n` : lines.join('\n')];
+      const placeOf = (index: number): Place => ({ file, row: first + text.slice(0, index).split('\n').length - 1 });
+      yield { text, placeOf, isEnd: false, byte };
     } else {
       for (const [index, line] of lines.entries()) {
         if (line.trim() === '') continue;
-        const text = objectOf(line, { file, row: row + index })[field];
+        const place = { file, row: row + index, column: field };
+        const text = memberOf(objectOf(line, { file, row: place.row }), field);
         if (typeof text !== 'string') {
-          refuseData(
-            'DATA_CELL',
-            { file, row: row + index, column: field },
-            {
-              expected: 'text',
-              got: text === undefined ? 'nothing' : typeof text,
-              action: 'mend the line',
-            },
-          );
+          const [got, action] =
+            text === undefined
+              ? ['nothing', 'mend the line, or name the member that holds the text']
+              : [typeof text, 'mend the line'];
+          refuseData('DATA_CELL', place, { expected: 'text', got, action });
         }
-        yield { text, isEnd: true, byte };
+        yield { text, placeOf: () => place, isEnd: true, byte };
       }
     }
     row += lines.length;
@@ -107,12 +108,9 @@ async function tokenizerOf(path: string, file: string, { tokenizer, textField }:
   if (tokenizer !== undefined) {
     const found = await stat(tokenizer).catch(() => null);
     if (found === null || found.size > limits.tokenizerBytesMax) {
-      refuseChoice(
-        'DATA_FILE',
-        `a tokenizer of at most ${limits.tokenizerBytesMax} bytes`,
-        tokenizer,
-        'check the path',
-      );
+      const got = found === null ? 'nothing there' : `${found.size} bytes`;
+      const expected = `a tokenizer of at most ${limits.tokenizerBytesMax} bytes at ${tokenizer}`;
+      refuseChoice('DATA_FILE', expected, got, 'check the path (--tokenizer)');
     }
     return readTokenizer(await readFile(tokenizer), basename(tokenizer));
   }

@@ -1,7 +1,7 @@
 /** Text to token ids and back: by a tokenizer.json of Hugging Face, or by single characters. */
 import { createHash } from 'node:crypto';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { refuseData } from '../errors.js';
+import { refuseData, type Place } from '../errors.js';
 import * as limits from '../limits.js';
 import { withTimeLimit } from './time-limit.js';
 
@@ -15,7 +15,13 @@ export interface TextTokenizer {
   readonly vocab: number;
   /** Stands between documents. */
   readonly end: number;
-  encode(text: string): readonly number[];
+  /**
+   * @param placeOf where a code unit of the text stands, for the message
+   * @throws DataError DATA_CHARACTER for text that no token stands for
+   */
+  encode(text: string, placeOf: (index: number) => Place): readonly number[];
+  /** Different characters of a text that no token stands for, or one for all that are unknown. */
+  unknown(text: string): readonly string[];
   decode(ids: readonly number[]): string;
 }
 
@@ -50,7 +56,7 @@ export function charactersFile(characters: Iterable<string>): Uint8Array {
   return Buffer.from(`${JSON.stringify({ format, characters: sorted.join('') })}\n`);
 }
 
-type Coder = Pick<TextTokenizer, 'vocab' | 'end' | 'encode' | 'decode'>;
+type Coder = Pick<TextTokenizer, 'vocab' | 'end' | 'encode' | 'unknown' | 'decode'>;
 
 function charactersOf(value: unknown, file: string): Coder {
   const characters = typeof value === 'string' ? [...value] : [];
@@ -60,6 +66,7 @@ function charactersOf(value: unknown, file: string): Coder {
   return {
     ...{ vocab: characters.length + firstId, end: endId },
     encode: (text) => Array.from(text, (character) => ids.get(character) ?? unknownId),
+    unknown: (text) => [...new Set(text)].filter((character) => !ids.has(character)),
     decode: (tokens) => tokens.map((id) => characters[id - firstId] ?? (id === endId ? '' : '\ufffd')).join(''),
   };
 }
@@ -72,7 +79,7 @@ function pieces(json: Record<string, unknown>, file: string): Coder {
       return refuseTokenizer(file, 'a tokenizer.json that can be run', error instanceof Error ? error.message : error);
     }
   };
-  const tokenizer = guarded(() => new Tokenizer(json, {}));
+  const tokenizer = guarded(() => new Tokenizer(marking(json), {}));
   const ids = guarded(() => [...tokenizer.get_vocab(true).values()]);
   if (ids.length === 0 || !ids.every((id) => Number.isInteger(id) && id >= 0 && id < 2 ** 24)) {
     refuseTokenizer(file, 'ids from 0 to 2^24', ids.length);
@@ -80,17 +87,82 @@ function pieces(json: Record<string, unknown>, file: string): Coder {
   const vocab = ids.reduce((most, id) => Math.max(most, id), 0) + 1;
   const end = guarded(() => ends.map((text) => tokenizer.token_to_id(text)).find((id) => id !== undefined));
   if (end === undefined) return refuseTokenizer(file, `one of ${ends.join(' ')}`, 'none');
+  const idsOf = (text: string): number[] => tokenizer.encode(text, { add_special_tokens: false }).ids;
+  const isId = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < vocab;
+  const unknown = unknownIdOf(json, (token) => guarded(() => tokenizer.token_to_id(token)));
   return {
     ...{ vocab, end },
-    encode(text) {
-      const found = guarded(() => tokenizer.encode(text, { add_special_tokens: false }).ids);
-      if (!Array.isArray(found) || !found.every((id) => Number.isInteger(id) && id >= 0 && id < vocab)) {
-        refuseTokenizer(file, `an id below ${vocab} for every token`, 'text that it has none for');
-      }
-      return found;
+    encode(text, placeOf) {
+      const found = guarded(() => idsOf(text));
+      if (found.every(isId)) return found;
+      const at = guarded(() => firstOf(text, (character) => !idsOf(character).every(isId)));
+      return refuseCharacter(file, placeOf(at ?? 0), at === null ? null : text.codePointAt(at)!);
     },
+    unknown: (text) =>
+      guarded(() =>
+        [...new Set(text)].filter((character) => idsOf(character).some((id) => !isId(id) || id === unknown)),
+      ),
     decode: (tokens) => guarded(() => tokenizer.decode([...tokens])),
   };
+}
+
+interface ModelPart {
+  readonly type?: unknown;
+  readonly unk_token?: unknown;
+  readonly unk_id?: unknown;
+  readonly vocab?: object;
+}
+
+function modelOf(json: Record<string, unknown>): ModelPart {
+  const { model } = json;
+  return typeof model === 'object' && model !== null ? model : {};
+}
+
+/**
+ * The same tokenizer, but for a BPE that has no token for what it does not know: that one leaves it out without a word,
+ * and here gives a token without an id for it.
+ */
+function marking(json: Record<string, unknown>): Record<string, unknown> {
+  const model = modelOf(json);
+  if (model.type !== 'BPE' || (model.unk_token ?? null) !== null) return json;
+  let mark = '\ufffd';
+  const text = JSON.stringify([Object.keys(model.vocab ?? {}), json['added_tokens']]);
+  while (text.includes(mark)) mark += '\ufffd';
+  return { ...json, model: { ...model, unk_token: mark } };
+}
+
+/** Of the token that stands for all that is unknown. */
+function unknownIdOf(json: Record<string, unknown>, idOf: (token: string) => number | undefined): number | undefined {
+  const { unk_token: token, unk_id: id } = modelOf(json);
+  if (typeof token === 'string') return idOf(token);
+  return typeof id === 'number' ? id : undefined;
+}
+
+/** Index of the first character that is such a one. */
+function firstOf(text: string, is: (character: string) => boolean): number | null {
+  const tried = new Map<string, boolean>();
+  let at = 0;
+  for (const character of text) {
+    const found = tried.get(character) ?? is(character);
+    if (found) return at;
+    tried.set(character, found);
+    at += character.length;
+  }
+  return null;
+}
+
+/** A character by its number in Unicode, and as it is where it can be seen. */
+export function characterText(character: string): string {
+  const number = `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+  return /[\p{C}\p{Z}]/u.test(character) ? number : `"${character}" (${number})`;
+}
+
+function refuseCharacter(file: string, place: Place, point: number | null): never {
+  return refuseData('DATA_CHARACTER', place, {
+    expected: `text that ${file} has a token for`,
+    got: point === null ? 'text that it has none for' : characterText(String.fromCodePoint(point)),
+    action: 'take it out of the text, or give a tokenizer that knows it, such as one of bytes',
+  });
 }
 
 function jsonOf(bytes: Uint8Array, file: string): Record<string, unknown> {
