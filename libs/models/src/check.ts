@@ -1,5 +1,6 @@
 /** Compares a file with the net that was made of it, on records. */
 import { sizeOf } from './onnx/constant.js';
+import { inOwnUnits } from './units.js';
 import type { ImportedModel } from './onnx/import.js';
 import { ended, flagFrom } from './onnx/ops/index.js';
 
@@ -29,6 +30,8 @@ export interface Agreement {
   /** Largest difference of an output, and the largest output of the float run. */
   readonly largestDifference: number;
   readonly largestOutput: number;
+  /** Largest difference as a share of the spread of its label; null where outputs are no numbers. */
+  readonly largestShare: number | null;
   /** Rows (records, or places of a record) with the same answer, of how many; null where outputs are numbers. */
   readonly sameAnswers: { readonly same: number; readonly of: number } | null;
 }
@@ -38,22 +41,30 @@ export class Comparison {
   #records = 0;
   #difference = 0;
   #output = 0;
+  #share = 0;
   #same = 0;
   #rows = 0;
 
-  /** @param width outputs of one row @param flagFrom a flag is set above it */
+  /**
+   * @param width    outputs of one row
+   * @param flagFrom a flag is set above it
+   * @param spread   of the label, by output; absent: 1, as the data set has it
+   */
   constructor(
     private readonly width: number,
     private readonly answer: AnswerKind,
     private readonly flagFrom = 0,
+    private readonly spread: ArrayLike<number> = [1],
   ) {}
 
   /** @param float outputs of `records` records, in the order of `exact` */
   add(records: number, float: ArrayLike<number>, exact: ArrayLike<number>): void {
     this.#records += records;
     for (let i = 0; i < exact.length; i++) {
-      const difference = Math.abs(float[i]! - exact[i]!);
-      this.#difference = Math.max(this.#difference, Number.isNaN(difference) ? Infinity : difference);
+      const found = Math.abs(float[i]! - exact[i]!);
+      const difference = Number.isNaN(found) ? Infinity : found;
+      this.#difference = Math.max(this.#difference, difference);
+      this.#share = Math.max(this.#share, difference / this.spread[i % this.spread.length]!);
       this.#output = Math.max(this.#output, Math.abs(float[i]!));
     }
     for (let at = 0; at < exact.length; at += this.width) {
@@ -65,6 +76,7 @@ export class Comparison {
   result(): Agreement {
     return {
       ...{ records: this.#records, largestDifference: this.#difference, largestOutput: this.#output },
+      largestShare: this.answer === 'numbers' ? this.#share : null,
       sameAnswers: this.answer === 'numbers' ? null : { same: this.#same, of: this.#rows },
     };
   }
@@ -81,17 +93,18 @@ function largestOf(values: ArrayLike<number>, places: readonly number[]): number
   return places.reduce((best, i) => (values[i]! > values[best]! ? i : best));
 }
 
-/** What stands at the end of the file is done to the net's outputs too. */
+/** What stands at the end of the file, and its own units, are done to the net's outputs too. */
 export async function importCheck({ input, output, end }: ImportedModel, run: CheckedRun): Promise<Agreement> {
   const size = sizeOf(input.shape);
   const outputs = sizeOf(output.shape);
   const classes = output.shape.at(-1) ?? 1;
   const fixed = input.dims[0]!;
-  const comparison = new Comparison(classes, run.answer, end === undefined ? 0 : flagFrom(end));
+  const comparison = new Comparison(classes, run.answer, end === undefined ? 0 : flagFrom(end), output.real?.scale);
   for await (const { count, features } of run.batches) {
     const step = fixed < 1 ? count : fixed;
     const found = Array.from(await run.net({ count, features }));
-    const exact = end === undefined ? found : rowsOf(found, classes).flatMap((row) => ended(end, row));
+    const told = end === undefined ? found : rowsOf(found, classes).flatMap((row) => ended(end, row));
+    const exact = inOwnUnits(Float64Array.from(told), output.real);
     for (let first = 0; first < count; first += step) {
       const rows = Math.min(step, count - first);
       const fed = new Float64Array(step * size);

@@ -17,10 +17,11 @@ import {
   parameterShapes,
   parseDataHeader,
   parseNetManifest,
+  type DataHeader,
   type NetManifest,
   type Weights,
 } from '#libs/step';
-import { exportedFile, exportedFiles } from '#test/onnx-files';
+import { exportedFile, exportedFiles, handMade } from '#test/onnx-files';
 
 function drawn(seed: number): (below: number) => number {
   let state = seed;
@@ -187,6 +188,29 @@ describe('the exported ONNX', () => {
     expect(largest(exact, real)).toBeLessThan(2e-3);
   });
 
+  it("of numbers answers in the label's own unit, after what the net answers", async () => {
+    const m = manifestOf({ shape: [2], dtype: 'int16', frac: 12 }, [layer('dense', { out: 2, a: 12 })], {
+      ...{ labelShape: [2], loss: { kind: 'mse' } },
+    });
+    const number = (name: string, center: number, scale: number): object => ({ name, kind: 'number', center, scale });
+    const headerOf = (...columns: readonly object[]): DataHeader =>
+      parseDataHeader({
+        ...{ layout: 2, features: { dtype: 'int16', shape: [2], frac: 12 }, columns: [] },
+        label: { kind: 'real', count: columns.length, frac: 12, columns },
+        ...{ split: { train: 8, validation: 2 }, tokenizer: null },
+      });
+    const parameters = lively(m);
+    const values = features(m, 64);
+    const exact = await exactOutputs(m, parameters, values, 64);
+    const header = headerOf(number('price', 447_000, 154_000), number('age', -3, 0.25));
+    const real = await exportedOutputs(exportOnnx(m, parameters, { header }), inputTensor(m, values, 64));
+    const standardised = real.map((value, i) => (i % 2 === 0 ? (value - 447_000) / 154_000 : (value + 3) / 0.25));
+    expect(largest(exact, standardised)).toBeLessThan(0.01);
+    expect(() => exportOnnx(m, parameters, { header: headerOf(number('price', 0, 1)) })).toThrow(
+      /^EXPORT_HEADER.*a label of 2 numbers, got 1/,
+    );
+  });
+
   it('comes back by import as the same layers and weights', () => {
     const m = nets['a convolution net with every map op']!();
     const parameters = lively(m);
@@ -200,6 +224,20 @@ describe('the exported ONNX', () => {
         expect(Math.abs(Number(value * factor - parameters[i]!.values[k]!))).toBeLessThanOrEqual(i === 0 ? 256 : 16),
       );
     });
+  });
+
+  it('is known by the place of its ends: a Clip to 16 bits within a net stays unknown', () => {
+    const file = (isWithin: boolean): Uint8Array =>
+      handMade(['n', 4], (graph, x) => {
+        const dense = (y: string): string => graph.node('MatMul', [y, graph.float32([4, 4], new Float32Array(16))]);
+        const clip = (y: string): string => graph.node('Clip', [y, graph.number(-8), graph.number(8 - 2 ** -12)]);
+        const first = dense(clip(x));
+        return clip(dense(isWithin ? clip(first) : first));
+      });
+    const { layers, messages } = importOnnx(file(false));
+    expect(layers.map(({ op }) => op)).toEqual(['dense', 'dense']);
+    expect(messages).toEqual([expect.stringMatching(/^a Clip from -8 to 7\.999755859375 at an end of the file/)]);
+    expect(() => importOnnx(file(true))).toThrow(/^ONNX_OP_UNSUPPORTED.*a minimum other than 0/);
   });
 
   it('refuses a header of other features', () => {

@@ -2,6 +2,7 @@
 import {
   checkParameters,
   netFloatOnnx,
+  netOf,
   parameterShapes,
   type DataHeader,
   type NetManifest,
@@ -11,13 +12,16 @@ import {
   sizeOf,
 } from '#libs/step';
 import { refuse } from './errors.js';
-import { realInputs } from './inputs.js';
+import { takesOwnNumbers } from './interface.js';
 import { mergeLora, type RealValues } from './ops/merge-lora.js';
 import { writeSafetensors, type NamedTensor } from './safetensors.js';
+import { realInputs, realOutputs, type OwnUnits } from './units.js';
 
 interface ExportOptions {
-  /** Of a table: the model then takes the user's numbers, and centers and scales them itself. */
+  /** The model then takes a table's numbers as the user has them, and answers with numbers in the label's own unit. */
   readonly header?: DataHeader;
+  /** The model takes the integers of the data set all the same. */
+  readonly takesIntegers?: boolean;
   /** LoRA made part of the layers that it is on. */
   readonly mergesLora?: boolean;
 }
@@ -30,13 +34,16 @@ interface ExportOptions {
 export function exportOnnx(
   m: NetManifest,
   parameters: Weights,
-  { header, mergesLora = false }: ExportOptions = {},
+  { header, takesIntegers = false, mergesLora = false }: ExportOptions = {},
 ): Uint8Array {
   checkParameters(m, parameters);
   const values = realValues(m, parameters);
   const net = mergesLora ? mergeLora(m, values) : { manifest: m, values };
-  const columns = header && columnsOf(m, header);
-  return netFloatOnnx(net.manifest, (name) => Float32Array.from(net.values.get(name)!), columns);
+  const label = header && realOutputs(header);
+  return netFloatOnnx(net.manifest, (name) => Float32Array.from(net.values.get(name)!), {
+    ...(header && takesOwnNumbers(header, takesIntegers) && { columns: columnsOf(m, header) }),
+    ...(label && { label: labelOf(m, label) }),
+  });
 }
 
 function realValues(m: NetManifest, parameters: Weights): RealValues {
@@ -48,15 +55,25 @@ function realValues(m: NetManifest, parameters: Weights): RealValues {
   );
 }
 
-/** Center and scale by feature; undefined where the integers of the source are taken as they are. */
-function columnsOf({ input }: NetManifest, header: DataHeader): RealColumns | undefined {
-  if ('tokens' in input || !header.columns.some(({ kind }) => kind === 'number')) return undefined;
+/** Center and scale by feature. */
+function columnsOf({ input }: NetManifest, header: DataHeader): RealColumns {
   const size = sizeOf(input.shape);
   const found = realInputs(header);
-  if (found === undefined || found.scale.length !== size) {
+  if (found?.scale.length !== size) {
     return refuse('EXPORT_HEADER', `columns of ${size} features`, `${header.columns.length} columns of others`);
   }
-  return { center: Float32Array.from(found.center), scale: Float32Array.from(found.scale) };
+  return inFloat32(found);
+}
+
+/** Center and scale by answer. */
+function labelOf(m: NetManifest, found: OwnUnits): RealColumns {
+  const size = sizeOf(netOf(m).output.shape);
+  if (found.scale.length === size) return inFloat32(found);
+  return refuse('EXPORT_HEADER', `a label of ${size} numbers`, `${found.scale.length} numbers`);
+}
+
+function inFloat32({ center, scale }: OwnUnits): RealColumns {
+  return { center: Float32Array.from(center), scale: Float32Array.from(scale) };
 }
 
 const exactName = 'veritrain.exact';

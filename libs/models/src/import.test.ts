@@ -356,6 +356,14 @@ describe('weights are read', () => {
   });
 });
 
+function detailOf(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return (error as Rejection).detail;
+  }
+}
+
 describe('quantise', () => {
   const parameter = (...values: number[]) => ({
     name: 'n0.W',
@@ -376,6 +384,10 @@ describe('quantise', () => {
 
   it('refuses what is too large or no number', () => {
     expect(() => quantise([parameter(256)], options)).toThrow(/^MODEL_WEIGHT_RANGE.*n0\.W/);
+    const large = { ...parameter(1, -3, 2, 7, -1_000, 5), dims: [3, 2] };
+    const advice = (layer: string, factor: number): string => `divide ${layer} by ${factor}`;
+    expect(() => quantise([large], { ...options, advice })).toThrow(/got -1000 at \[2,0\]/);
+    expect(detailOf(() => quantise([large], { ...options, advice }))).toMatchObject({ action: 'divide n0 by 4' });
     expect(() => quantise([parameter(1e300)], options)).toThrow(/^MODEL_WEIGHT_RANGE/);
     expect(() => quantise([parameter(NaN)], options)).toThrow(/^MODEL_WEIGHT_NUMBER/);
     expect(() => quantise([parameter(-Infinity)], options)).toThrow(/^MODEL_WEIGHT_NUMBER/);

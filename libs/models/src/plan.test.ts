@@ -27,3 +27,24 @@ it('takes smaller batches where many rows would fill none, and says how many sti
 });
 
 const left = (rows: number): unknown => expect.stringMatching(new RegExp(`^${rows} rows fill no batch`));
+
+it('has a rate of exact descent as it was asked for, or says which one it has', () => {
+  const planned = (lr: number) => planModel({ header: table, rows, seed, optimizer: 'sgd-exact', lr });
+  expect(planned(10).plain.learningRate).toBe(10);
+  expect(planned(0.3).why.join()).toContain('A rate of 0.3 was asked for; 0.296875 is the nearest');
+  expect(planned(0.25).why.join()).not.toContain('asked for');
+  expect(() => planned(0.001)).toThrow(
+    expect.objectContaining({ code: 'PLAN_RATE', detail: expect.objectContaining({ got: '0.001' }) as unknown }),
+  );
+});
+
+it('ends early by the rows kept apart where it is asked to', () => {
+  const apart = { train: 640, validation: 64 };
+  const { manifest, why } = planModel({ header: table, rows: apart, seed, patience: 3 });
+  expect(manifest.stop).toEqual({ metric: 'loss', patience: 3, minimum: 1 });
+  expect(why.join()).toContain('after 3 passes without a better result');
+  expect(planModel({ header: table, rows: apart, seed }).manifest.stop).toBeNull();
+  expect(() => planModel({ header: table, rows, seed, patience: 3 })).toThrow('PLAN_PATIENCE');
+  const proved = { header: table, rows: apart, seed, patience: 3, optimizer: 'sgd-exact' } as const;
+  expect(() => planModel(proved)).toThrow('PLAN_PATIENCE');
+});

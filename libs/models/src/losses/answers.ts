@@ -1,5 +1,6 @@
 /** Outputs of a net in the user's own words: names of classes, values in their units (libs/step/DATA.md). */
 import type { DataHeader, Net } from '#libs/step';
+import { inOwnUnits, realOutputs } from '../units.js';
 
 interface Answers {
   readonly columns: readonly string[];
@@ -11,10 +12,11 @@ type Columns = Exclude<DataHeader['label'], { kind: 'tokens' }>['columns'];
 
 const digits = 6;
 
-/** @param edge the net's output */
+/** @param edge the net's output @param textOf text of a token; absent: its number alone is told */
 export function answers(
   { label }: Pick<DataHeader, 'label'>,
   { a, shape }: Pick<Net['output'], 'a' | 'shape'>,
+  textOf?: (token: number) => string,
 ): Answers {
   const unit = 2 ** -a;
   switch (label.kind) {
@@ -32,23 +34,26 @@ export function answers(
     case 'tokens': {
       const vocab = shape.at(-1)!;
       return {
-        columns: ['next token', 'probability'],
+        columns: ['next token', ...(textOf === undefined ? [] : ['text']), 'probability'],
         of: (output) => {
           const { index, probability } = largest(output, output.length - vocab, vocab, unit);
-          return [String(index), probability.toFixed(digits)];
+          return [String(index), ...(textOf === undefined ? [] : [textOf(index)]), probability.toFixed(digits)];
         },
       };
     }
-    case 'real':
+    case 'real': {
+      const units = realOutputs({ label });
       return {
         columns: namesOf(label.columns, label.count),
-        of: (output) =>
-          Array.from(output, (value, i) => {
-            const column = label.columns[i];
-            const { center, scale } = column?.kind === 'number' ? column : { center: 0, scale: 1 };
-            return String(Number((value * unit * scale + center).toPrecision(digits + 2)));
-          }),
+        of: (output) => {
+          const own = inOwnUnits(
+            Float64Array.from(output, (value) => value * unit),
+            units,
+          );
+          return Array.from(own, (value) => String(Number(value.toPrecision(digits + 2))));
+        },
       };
+    }
     case 'vector':
       return { columns: namesOf(label.columns, label.count), of: (output) => vectorWords(label.columns, output) };
   }

@@ -12,6 +12,8 @@ interface Objective {
   readonly loss: Readonly<Record<string, number | string>>;
   readonly labelShape: readonly number[];
   readonly metrics: readonly string[];
+  /** Of them the one that an early end goes by. */
+  readonly stopMetric: string;
 }
 
 /** Tenths of bits that the sum over `classes` needs. */
@@ -23,23 +25,27 @@ export function objectiveOf({ label, features }: Pick<DataHeader, 'label' | 'fea
       return {
         ...{ task: 'classify', outputs: label.classes, last: {}, labelShape: [] },
         ...{ loss: { kind: 'softmax-ce', E: 12, k: sumBits(label.classes, 28) }, metrics: ['accuracy', 'loss'] },
+        stopMetric: 'loss',
       };
     case 'tokens': {
       const vocab = features.dtype === 'tokens' ? features.vocab : 1;
       return {
         ...{ task: 'language', outputs: vocab, last: {}, labelShape: features.shape },
         ...{ loss: { kind: 'softmax-ce', E: 12, k: sumBits(vocab, 36) }, metrics: ['loss', 'accuracy'] },
+        stopMetric: 'loss',
       };
     }
     case 'vector':
       return {
         ...{ task: 'multilabel', outputs: label.count, last: { a: 10, g: 12 }, labelShape: [label.count] },
         ...{ loss: { kind: 'sigmoid-bce' }, metrics: ['exact-match', 'label-accuracy'] },
+        stopMetric: 'label-accuracy',
       };
     case 'real':
       return {
         ...{ task: 'regress', outputs: label.count, last: { a: label.frac }, labelShape: [label.count] },
         ...{ loss: { kind: 'mse' }, metrics: ['sse', 'sae'] },
+        stopMetric: 'sse',
       };
   }
 }

@@ -1,7 +1,7 @@
 /** An ONNX file as a net of fxt/2: layers of its manifest and real parameters (libs/models/README.md). */
 import { cannot, NodeRefusal, refuse } from '../errors.js';
 import { decodeModel, type OnnxModel, type OnnxValue } from './decode.js';
-import type { RealInputs } from '../inputs.js';
+import type { OwnUnits } from '../units.js';
 import { sizeOf } from './constant.js';
 import type { Affine, Edge, LayerDraft, NetDraft, Value } from './draft.js';
 import { Importer, indexOf } from './importer.js';
@@ -34,13 +34,13 @@ interface Port {
   readonly shape: readonly number[];
   /** Place in the record of each element of one record of the file; undefined when they are in the same order. */
   readonly order?: Int32Array;
+  /** What the file takes or answers with where these are not the net's own real numbers. */
+  readonly real?: OwnUnits;
 }
 
 interface InputPort extends Port {
   /** TensorProto.DataType of the file. */
   readonly type: number;
-  /** What the file takes where it is not the features' own real numbers. */
-  readonly real?: RealInputs;
 }
 
 export interface ImportedModel {
@@ -62,10 +62,14 @@ interface ImportOptions {
   readonly a?: number;
   /** Sizes of free axes by name, the batch's aside, for example `{ "sequence": 64 }`. */
   readonly sizes?: Readonly<Record<string, number>>;
+  /** A softmax or sigmoid at the end is part of the model, and not left to a loss; as where there are `answers`. */
+  readonly keepsEnd?: boolean;
   /** Size of the one free axis that `sizes` does not name: the length of a sequence. */
   readonly freeSize?: number;
   /** The file takes these numbers in place of the features': what lies between becomes part of its first layer. */
-  readonly real?: RealInputs;
+  readonly real?: OwnUnits;
+  /** The file answers with these numbers in place of the label's as the data set has it: its last layer takes both. */
+  readonly answers?: OwnUnits;
 }
 
 /** A size for the batch that is no power of 2, as sizes of heads are, so that no rule takes it for another. */
@@ -94,9 +98,12 @@ export function importOnnx(bytes: Uint8Array, options: ImportOptions = {}): Impo
       'export a model of one output',
     );
   const graph = indexOf(model);
-  const importer = new Importer(graph, model, options.a ?? 8);
+  const importer = new Importer(graph, model, {
+    a: options.a ?? 8,
+    keepsEnd: options.keepsEnd ?? options.answers !== undefined,
+  });
   const entry = entryOf(model, input, options, importer.draft);
-  const end = importer.run(input.name, entry.value, output.name);
+  const end = importer.run(input.name, entry.value, output.name, options.answers);
   if (end.view.dims.slice(1).flat().some(isBatch))
     refuse('ONNX_OUTPUT', 'an output with the batch first', 'the batch elsewhere');
   const { layers, parameters } = written(end.edge);
@@ -108,11 +115,14 @@ export function importOnnx(bytes: Uint8Array, options: ImportOptions = {}): Impo
         ...portOf(input.name, entry.dims, entry.value),
         ...{ type: input.type, ...(options.real !== undefined && { real: options.real }) },
       },
-      output: portOf(
-        output.name,
-        end.view.dims.map((axes) => axes.reduce((n, axis) => (axis.stride < 0 ? -n : n * axis.size), 1)),
-        end,
-      ),
+      output: {
+        ...portOf(
+          output.name,
+          end.view.dims.map((axes) => axes.reduce((n, axis) => (axis.stride < 0 ? -n : n * axis.size), 1)),
+          end,
+        ),
+        ...(options.answers !== undefined && { real: options.answers }),
+      },
     },
     ...{ layers, parameters, messages: importer.messages },
     ...(importer.end !== undefined && { end: importer.end }),
@@ -127,6 +137,7 @@ function entryOf(
   draft: NetDraft,
 ): { readonly value: Value; readonly dims: readonly number[] } {
   const { name, type } = input;
+  checkSizes(input, options.sizes);
   const isTokens = type === 6 || type === 7;
   if (![1, 2, 3, 5, 10, 11, 16].includes(type) && !isTokens)
     refuse('ONNX_INPUT', `input "${name}" of numbers`, `type ${type}`);
@@ -140,7 +151,7 @@ function entryOf(
         'ONNX_INPUT',
         `a size for axis ${k + 1} of "${name}"`,
         typeof size === 'string' ? `the free size "${size}"` : size,
-        'give the size of the axis, or export with it fixed',
+        typeof size === 'string' ? `say --axis ${size}=SIZE, or export it with a fixed size` : 'export it with a size',
       );
     }
     return known;
@@ -167,6 +178,14 @@ function entryOf(
   }
 }
 
+/** A size of an axis that is not there would be passed over without a word. */
+function checkSizes({ name, dims }: OnnxValue, sizes: ImportOptions['sizes'] = {}): void {
+  const free = (dims ?? []).slice(1).filter((size) => typeof size === 'string');
+  const unknown = Object.keys(sizes).find((one) => !free.includes(one));
+  if (unknown === undefined) return;
+  refuse('ONNX_INPUT', `free axes of "${name}": ${free.join(', ') || 'none'}`, `a size for "${unknown}"`);
+}
+
 function freeSizeOf(
   name: string,
   dims: readonly (number | string)[],
@@ -177,7 +196,7 @@ function freeSizeOf(
 }
 
 /** @throws NodeRefusal where there are more or fewer of them than features */
-function affineFrom({ center, scale }: RealInputs, size: number): Affine {
+function affineFrom({ center, scale }: OwnUnits, size: number): Affine {
   if (center.length !== size) cannot(`a record of ${size} numbers`, `records of ${center.length}, as the data has`);
   return { scale, shift: center };
 }

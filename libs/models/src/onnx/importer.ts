@@ -6,12 +6,16 @@ import { NetDraft, type Value } from './draft.js';
 import { evaluate, functionOps } from './ops/evaluate.js';
 import { constantStep } from './ops/functions.js';
 import { insteadOf, lossOf, ruleOf } from './ops/index.js';
+import { affineOf } from './affine.js';
 import { KnownTensors } from './known.js';
 import { shapeOf } from './rearrange.js';
 import { Regions, type GraphIndex } from './regions.js';
 import type { Known, Scene } from './rule.js';
 import type { End } from './ops/end.js';
+import type { OwnUnits } from '../units.js';
+import { isWhole } from './view.js';
 
+const affineOps: ReadonlySet<string> = new Set(['Add', 'Div', 'Identity', 'Mul', 'Sub']);
 const domains: ReadonlySet<string> = new Set(['', 'ai.onnx', 'com.microsoft']);
 
 export function indexOf(model: OnnxModel): GraphIndex {
@@ -50,12 +54,13 @@ export class Importer {
   constructor(
     private readonly graph: GraphIndex,
     model: OnnxModel,
-    a: number,
+    { a, keepsEnd }: { readonly a: number; readonly keepsEnd: boolean },
   ) {
     for (const [name, constant] of model.initializers) this.#known.set(name, constant);
     this.#scene = {
       ...{ draft: this.draft, a },
-      isOutput: (name) => graph.outputs.has(name) && (graph.readers.get(name) ?? []).length === 0,
+      isLeft: (name) => !keepsEnd && graph.outputs.has(name) && (graph.readers.get(name) ?? []).length === 0,
+      isLast: (name) => this.#isLast(name),
       leaveOut: (end, node) => {
         this.end = end;
         this.#messages.add(`${end} "${node}" at the end is left out: the loss ${lossOf[end]} has it`);
@@ -65,12 +70,34 @@ export class Importer {
     this.#regions = new Regions(graph, this.#known, this.#scene);
   }
 
+  #isLast(first: string): boolean {
+    let name = first;
+    for (let left = this.graph.nodes.length; left > 0; left--) {
+      const readers = this.graph.readers.get(name) ?? [];
+      if (this.graph.outputs.has(name)) return readers.length === 0;
+      const next = readers.length === 1 ? this.graph.nodes[readers[0]!]! : undefined;
+      const isAffine = next?.inputs.every((input) => input === name || this.#isConstant(input));
+      if (next === undefined || isAffine !== true || !affineOps.has(next.op)) return false;
+      name = next.outputs[0]!;
+    }
+    return false;
+  }
+
+  #isConstant(name: string): boolean {
+    const known = this.#known.get(name);
+    return known !== undefined && isConstant(known);
+  }
+
   get messages(): readonly string[] {
     return [...this.#messages];
   }
 
-  /** @returns what the tensor `output` is. @throws UnsupportedModel with all nodes that stand in its way */
-  run(input: string, value: Value, output: string): Value {
+  /**
+   * @param answers what the file answers with, where the net is to answer with `(y − center)/scale`
+   * @returns what the tensor `output` is
+   * @throws  UnsupportedModel with all nodes that stand in its way; Rejection ONNX_OUTPUT
+   */
+  run(input: string, value: Value, output: string, answers?: OwnUnits): Value {
     this.#known.set(input, value);
     this.graph.nodes.forEach((node, at) => {
       if (this.#done.has(at)) return;
@@ -85,7 +112,28 @@ export class Importer {
         `output "${output}" that depends on the input`,
         found === undefined ? 'nothing that makes it' : 'a constant',
       );
-    return this.#tried({ name: output, op: 'output' }, () => this.draft.whole(this.draft.settled(found)));
+    return answers === undefined
+      ? this.#tried({ name: output, op: 'output' }, () => this.draft.whole(this.draft.settled(found)))
+      : this.#standardised(found, output, answers);
+  }
+
+  #standardised(found: Value, output: string, { center, scale }: OwnUnits): Value {
+    const { edge } = found;
+    try {
+      const vector = (values: Float64Array): Constant => ({ kind: 'float', dims: [values.length], values });
+      const value = isWhole(found.view, edge.shape) ? found : this.draft.whole(found);
+      const shift = center.map((one, i) => -one / scale[i]!);
+      const factor = scale.map((one) => 1 / one);
+      return this.draft.whole(this.draft.settled(affineOf(value, vector(factor), vector(shift))));
+    } catch (error) {
+      if (!(error instanceof NodeRefusal)) throw error;
+      return refuse(
+        'ONNX_OUTPUT',
+        `a linear layer of ${scale.length} at the end of "${output}", which takes the label's center and scale`,
+        `${edge.layer?.op ?? 'the input'} [${edge.shape.join()}]`,
+        'end the model with a linear layer; or train it to answer with (label - center)/scale, and say --outputs scaled',
+      );
+    }
   }
 
   #tried<T>(node: Pick<OnnxNode, 'name' | 'op'>, act: () => T): T {

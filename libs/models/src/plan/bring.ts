@@ -25,6 +25,13 @@ interface BroughtModel {
   readonly parameters: readonly (RealParameter & { readonly exact?: Exact })[];
   /** A last layer that is new: no weights are given for it. */
   readonly head?: NewHead;
+  readonly remedies?: Remedies;
+}
+
+/** What whoever brings the model can do about weights of its first or last layer that are too large. */
+export interface Remedies {
+  readonly first?: string;
+  readonly last?: string;
 }
 
 interface Layer {
@@ -75,7 +82,7 @@ export function planBrought(
     }));
     const plan = planModel({ ...request, brought: { ...adapted, layers, wint, root } });
     checkFits(plan.manifest, request.header, headOutputs(model));
-    const made = startOf(plan.manifest, model.parameters);
+    const made = startOf(plan.manifest, model);
     const settled = [...made.wint].every(([layer, bits]) => (raised.get(layer) ?? wint) >= bits);
     if (!settled) {
       raised = new Map([...raised, ...made.wint]);
@@ -96,10 +103,10 @@ function checkFits(m: NetManifest, header: DataHeader, given: number | undefined
     const { outputs } = objectiveOf(header);
     const isOfHead = error instanceof Rejection && given !== undefined && given !== outputs;
     if (!isOfHead) throw error;
-    throw new Rejection(error.code, {
-      ...error.detail,
-      action: `--classes ${outputs} gives the model a new last layer`,
-    });
+    const isBinary = header.label.kind === 'class' && outputs === 2 && given === 1;
+    const flag = 'say --task multilabel, which reads two classes as one yes or no; or ';
+    const action = `${isBinary ? flag : ''}--classes ${outputs} gives the model a new last layer`;
+    throw new Rejection(error.code, { ...error.detail, action });
   }
 }
 
@@ -143,9 +150,9 @@ function withFrozen(layers: readonly NamedLayer[], still: ReadonlySet<string>): 
 /** Weights of the file as integers of the manifest; what the file does not have is drawn. */
 function startOf(
   m: NetManifest,
-  parameters: BroughtModel['parameters'],
+  model: BroughtModel,
 ): { readonly start: Weights; readonly wint: ReadonlyMap<string, number> } {
-  const byName = new Map(parameters.map((one) => [one.name, one]));
+  const byName = new Map(model.parameters.map((one) => [one.name, one]));
   const shapes = parameterShapes(m).map((shape) => ({
     shape,
     // Adapters leave a layer's own weights in its base.
@@ -154,7 +161,7 @@ function startOf(
   const fractions = new Map(shapes.map(({ shape, given }) => [given?.name, shape.fraction]));
   const { tensors, wint: bits } = quantise(
     shapes.flatMap(({ shape, given }) => (given === undefined || isExact(given, shape.fraction) ? [] : [given])),
-    { fractionOf: (name) => fractions.get(name)!, wint, room },
+    { fractionOf: (name) => fractions.get(name)!, wint, room, advice: (...of) => adviceOn(model, ...of) },
   );
   const quantised = new Map(tensors.map((tensor) => [tensor.name, tensor.values]));
   const drawn = new Map(drawnParameters(m).map((tensor) => [tensor.name, tensor.values]));
@@ -164,6 +171,19 @@ function startOf(
     return { name, dims, values };
   });
   return { start, wint: bits };
+}
+
+function adviceOn({ parameters, head, remedies = {} }: BroughtModel, layer: string, factor: number): string {
+  const weighted = [...new Set(parameters.map((one) => one.layer))];
+  const at = weighted.indexOf(layer);
+  const next = weighted[at + 1];
+  const isLast = next === undefined && head === undefined;
+  const own = [at === 0 ? remedies.first : undefined, isLast ? remedies.last : undefined];
+  const known = own.filter((one) => one !== undefined);
+  if (known.length > 0) return known.join('; ');
+  const divided = `divide weights and biases of ${layer} by ${factor}`;
+  if (isLast) return `${divided}: of classes the largest answer stays the largest; or train it with smaller weights`;
+  return `${divided} and multiply the weights of ${next ?? head!.layer} by it, if what lies between lets a factor pass; or train it with smaller weights`;
 }
 
 function isExact({ exact }: BroughtModel['parameters'][number], fraction: number): boolean {

@@ -1,4 +1,5 @@
 /** Optimizers with settings that were measured (libs/step/SPEC.md §24). */
+import { refuse } from '../errors.js';
 import { cosineRate } from './schedule.js';
 
 export type OptimizerName = 'adamw' | 'sgd' | 'sgd-exact';
@@ -24,7 +25,10 @@ interface Made {
 /** Fraction of the norm that `clip` bounds, under the default fraction of gradients. */
 const normFraction = 6;
 const exactStep = 10;
+/** Of a step of `sgd-exact`, `m·2^-e` (libs/step/SPEC.md §8). */
+const sizeMax = 255;
 
+/** @throws Rejection PLAN_RATE where a rate is too low for `sgd-exact` */
 export function optimizerOf(name: OptimizerName, setting: Setting): Made {
   const { lr, steps, batch, isSequence, isFineTuning, isPicture, hasClip } = setting;
   if (name === 'adamw') {
@@ -38,9 +42,18 @@ export function optimizerOf(name: OptimizerName, setting: Setting): Made {
   const rate = lr ?? (isFineTuning ? 0.01 : name === 'sgd' ? 0.05 : 0.25);
   // Sums over the batch are not divided by it: the rate of a sum is.
   if (name === 'sgd') return { json: { kind: name, momentum: [13, 7], lr: cosineRate(rate / batch, steps) }, rate };
-  const e = exactStep - setting.coarser;
-  const size = (rate / batch) * 2 ** e;
-  const m = Math.min(255, Math.max(1, Math.round(size)));
+  // A rate that the usual exponent is too fine for has a coarser one.
+  const e = Math.min(exactStep - setting.coarser, Math.floor(Math.log2((sizeMax * batch) / rate)));
+  const m = Math.round((rate / batch) * 2 ** e);
+  if (m < 1) {
+    const least = Number((batch / 2 ** e).toPrecision(3));
+    refuse(
+      'PLAN_RATE',
+      `a rate of ${least} or more under sgd-exact`,
+      rate,
+      'choose a higher --lr, or a smaller --batch',
+    );
+  }
   const half = Math.max(1, Math.round(m / 2));
   const schedule =
     half < m && steps > 1

@@ -15,6 +15,8 @@ export interface PlanWish {
   readonly epochs?: number;
   readonly batch?: number;
   readonly optimizer?: OptimizerName;
+  /** Evaluations in a row without a lower loss that end the job; absent: all steps are made. */
+  readonly patience?: number;
 }
 
 export interface PlanRequest extends PlanWish {
@@ -42,6 +44,8 @@ interface PlainPlan {
   readonly batch: number;
   readonly epochs: number;
   readonly steps: number;
+  /** Null: all steps are made. */
+  readonly patience: number | null;
   readonly trainRows: number;
   readonly validationRows: number;
 }
@@ -65,10 +69,11 @@ const usualOptimizer: OptimizerName = 'adamw';
 /** Of those that are chosen. */
 const smallestBatch = 8;
 
-/** @throws Rejection PLAN_ARCHITECTURE, PLAN_ROWS, and the manifest's own where no change helps */
+/** @throws Rejection PLAN_ARCHITECTURE, PLAN_ROWS, PLAN_RATE, PLAN_PATIENCE, and the manifest's own where no change helps */
 export function planModel(request: PlanRequest): Plan {
   const { header, rows } = request;
   if (rows.train < 1) refuse('PLAN_ROWS', 'at least one row to train on', rows.train);
+  checkPatience(request);
   const arch = request.arch ?? usual(header);
   const why: string[] = [];
   const optimizer = request.optimizer ?? usualOptimizer;
@@ -87,6 +92,21 @@ export function planModel(request: PlanRequest): Plan {
       draft = next.draft;
     }
   }
+}
+
+function checkPatience({ patience, rows, optimizer }: PlanRequest): void {
+  if (patience === undefined) return;
+  if (rows.validation < 1) {
+    refuse(
+      'PLAN_PATIENCE',
+      'rows kept apart to measure on, beside --patience',
+      'none',
+      'keep some with --validation 10%',
+    );
+  }
+  if (optimizer !== 'sgd-exact') return;
+  const action = 'leave one of the two out: what is proved makes a number of steps that is known before';
+  refuse('PLAN_PATIENCE', '--patience or --optimizer sgd-exact', 'both', action);
 }
 
 function usual({ features }: DataHeader): Architecture {
@@ -146,7 +166,7 @@ interface Chosen {
 }
 
 function written(
-  { header, rows, seed, epochs, lr, brought }: PlanRequest,
+  { header, rows, seed, epochs, lr, patience, brought }: PlanRequest,
   { arch, optimizer, sketch, draft }: Chosen,
 ): { readonly plain: PlainPlan; readonly json: Readonly<Record<string, unknown>> } {
   const { batch, hasClip, coarser } = draft;
@@ -164,6 +184,7 @@ function written(
   const plain: PlainPlan = {
     ...{ task: objective.task, architecture: sketch.words, optimizer, learningRate: made.rate },
     ...{ warmupSteps: isProved ? 0 : warmupOf(steps), batch, epochs: passes, steps },
+    patience: patience ?? null,
     ...{ trainRows: rows.train, validationRows: rows.validation },
   };
   const json = {
@@ -184,6 +205,7 @@ function written(
     ...(brought?.lora !== undefined && { lora: brought.lora }),
     ...(brought?.root !== undefined && { start: { kind: 'weights', root: brought.root } }),
     ...(rows.validation > 0 && { evaluate: { every: epochSteps, metrics: objective.metrics } }),
+    ...(patience !== undefined && { stop: { metric: objective.stopMetric, patience, minimum: 1 } }),
   };
   return { plain, json };
 }
@@ -220,7 +242,7 @@ function adjusted(
 }
 
 function reasons(
-  { header: { features, label }, brought }: PlanRequest,
+  { header: { features, label }, lr, brought }: PlanRequest,
   arch: Architecture,
   { words }: Sketch,
   plain: PlainPlan,
@@ -239,7 +261,19 @@ function reasons(
       (plain.warmupSteps > 0
         ? ` after ${plain.warmupSteps} step${plain.warmupSteps === 1 ? '' : 's'} and falls as a cosine.`
         : '.'),
+    ...rateWords(lr, plain),
+    ...(plain.patience === null
+      ? []
+      : [
+          `The job ends early after ${plain.patience} pass${plain.patience === 1 ? '' : 'es'} without a better result on the rows kept apart; the best one is what it gives.`,
+        ]),
   ];
+}
+
+/** `sgd-exact` has whole steps alone. */
+function rateWords(asked: number | undefined, { learningRate: rate }: PlainPlan): readonly string[] {
+  if (asked === undefined || Math.abs(rate - asked) <= 0.01 * asked) return [];
+  return [`A rate of ${asked} was asked for; ${rate} is the nearest that sgd-exact has.`];
 }
 
 function leftWords(left: number): readonly string[] {

@@ -1,7 +1,7 @@
 /** Pointwise layers without parameters, the sum of two edges, and what stands at the end for the loss. */
 import { cannot } from '../../errors.js';
 import { floatOf, intOf, textOf } from '../attributes.js';
-import { axisOf, isConstant, scalarOf } from '../constant.js';
+import { axisOf, isConstant, scalarOf, type Constant } from '../constant.js';
 import type { Members, NetDraft, Value } from '../draft.js';
 import { edgeInput, optionalConstant, type Rule } from '../rule.js';
 import { dimsOf } from '../view.js';
@@ -18,9 +18,24 @@ const simple =
   (op: string): Rule =>
   (_node, inputs, { draft }) => [activationOf(draft, op, edgeInput(inputs, 0))];
 
-const clip: Rule = (node, inputs, { draft, a }) => {
+/** The ends of 16 bits at some fraction: −2^j and the last number below 2^j. */
+function isEndOf16Bits(low: Constant | undefined, high: Constant | undefined): boolean {
+  if (low?.values.length !== 1 || high?.values.length !== 1) return false;
+  const most = -low.values[0]!;
+  return most > 0 && Number.isInteger(Math.log2(most)) && high.values[0] === most * (1 - 2 ** -15);
+}
+
+const clip: Rule = (node, inputs, { draft, a, tell, isLast }) => {
   const x = edgeInput(inputs, 0);
   const [low, high] = [optionalConstant(inputs, 1, 'minimum'), optionalConstant(inputs, 2, 'maximum')];
+  // A net sets its records and its answers to 16 bits itself.
+  const isAtEnd = (x.edge.layer === undefined && x.edge.scores === undefined) || isLast(node.outputs[0]!);
+  if (isAtEnd && isEndOf16Bits(low, high)) {
+    tell(
+      `a Clip from ${low!.values[0]!} to ${high!.values[0]!} at an end of the file is left out: the net has it there`,
+    );
+    return [x];
+  }
   if (low === undefined || scalarOf(low, 'the minimum') !== 0)
     cannot('a minimum other than 0', 'Relu, or a Clip from 0');
   const max = high === undefined ? Infinity : scalarOf(high, 'the maximum');
@@ -75,7 +90,8 @@ const sum: Rule = (_node, inputs, { draft }) => {
 const softmax: Rule = (node, inputs, scene) => {
   const x = edgeInput(inputs, 0);
   if (node.op === 'Softmax' && x.edge.scores !== undefined) return [probabilities(node, x)];
-  if (!scene.isOutput(node.outputs[0]!)) cannot('a softmax within the model', 'attention, or a softmax at the end');
+  if (!scene.isLeft(node.outputs[0]!))
+    cannot('a softmax within the model', 'attention, or a softmax at the end, over classes');
   if (axisOf(intOf(node, 'axis', -1), x.view.dims.length) !== x.view.dims.length - 1)
     cannot('a softmax over another axis', 'a softmax over the classes, which come last');
   scene.leaveOut(node.op as End, node.name);
@@ -84,7 +100,7 @@ const softmax: Rule = (node, inputs, scene) => {
 
 const sigmoid: Rule = (node, inputs, scene) => {
   const x = edgeInput(inputs, 0);
-  if (!scene.isOutput(node.outputs[0]!)) return [activationOf(scene.draft, 'sigmoid', x)];
+  if (!scene.isLeft(node.outputs[0]!)) return [activationOf(scene.draft, 'sigmoid', x)];
   scene.leaveOut('Sigmoid', node.name);
   return [x];
 };
