@@ -1,6 +1,7 @@
 /** Files that commands read and write, with limits and plain failures. */
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 
 /** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE */
@@ -66,21 +67,57 @@ export function makeFolder(path: string): void {
   }
 }
 
+/** What the system's codes say of a path. */
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'no leave to open it (EACCES)',
+  EISDIR: 'a folder (EISDIR)',
+  ENOENT: 'nothing there (ENOENT)',
+  ENOTDIR: 'a path through what is no folder (ENOTDIR)',
+  ENOSPC: 'no space left (ENOSPC)',
+  EDQUOT: 'no space left of what this user may fill (EDQUOT)',
+};
+const full = ['ENOSPC', 'EDQUOT'];
+
+/** Whether the system refused to write because a disk is full. */
+function isFull(error: unknown): boolean {
+  return full.includes((error as Partial<NodeJS.ErrnoException> | null)?.code ?? '');
+}
+
+function reasonOf(error: unknown): string {
+  const { code = 'an error' } = error as NodeJS.ErrnoException;
+  return reasons[code] ?? code;
+}
+
 /** As an error of this command. */
 export function unwritable(what: 'file' | 'folder', path: string, error: unknown): ConfigurationError {
   return new ConfigurationError('FILE_UNWRITABLE', {
     expected: `a ${what} that can be written at ${path}`,
-    got: (error as NodeJS.ErrnoException).code ?? 'an error',
+    got: reasonOf(error),
     rule: 'arguments of this command',
-    action: 'name another path, or see what stands there',
+    action: isFull(error) ? freeing : 'name another path, or see what stands there',
   });
+}
+
+const freeing = 'free some space, or name a path on another disk';
+
+/** @returns what a full disk says wherever it is met; null for any other error */
+export function fullDisk(error: unknown): ConfigurationError | null {
+  if (!isFull(error)) return null;
+  const { path = `the disk; working folders are in ${tmpdir()}` } = error as NodeJS.ErrnoException;
+  return unwritable('file', path, error);
 }
 
 export function unreadable(path: string, error: unknown): ConfigurationError {
   return new ConfigurationError('FILE_UNREADABLE', {
     expected: `a readable file at ${path}`,
-    got: (error as NodeJS.ErrnoException).code ?? 'an error',
+    got: reasonOf(error),
     rule: 'arguments of this command',
-    action: 'check the path, and that you may read it',
+    action: actionOn(path, error),
   });
+}
+
+function actionOn(path: string, error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code !== 'EISDIR') return 'check the path, and that you may read it';
+  const manifest = join(path, 'manifest.json');
+  return existsSync(manifest) ? `name a file in it, such as ${manifest}` : 'name a file in it';
 }

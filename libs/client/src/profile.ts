@@ -25,6 +25,12 @@ const Profile = z.strictObject({
     deployment: DeploymentJson,
     /** Kind of a chain whose id does not tell. */
     kind: z.enum(chainKinds).optional(),
+    /** Most that one unit of gas may cost, decimal; absent: as the kind of the chain has it. */
+    feePerGasMaxWei: z
+      .string()
+      .regex(/^[1-9][0-9]{0,38}$/)
+      .transform(BigInt)
+      .optional(),
     /** secp256k1 secret of the paying account; file with 32 bytes hex. */
     accountKey: z.string(),
   }),

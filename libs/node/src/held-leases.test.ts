@@ -37,6 +37,12 @@ describe('a held lease', () => {
       void held.hold(grant, resolve, () => sleep(1000));
       expect([held.size, held.ids(), held.hasJob('0x01'), held.hasJob('0x02')]).toEqual([1, [leaseId], true, false]);
     });
+    const cancelled: string[] = [];
+    void held.hold({ ...grant, leaseId: 'a' }, () => cancelled.push('a'), () => sleep(1)); // prettier-ignore
+    held.cancelJob('0x02');
+    expect(cancelled).toEqual([]);
+    held.cancelJob('0x01');
+    expect(cancelled).toEqual(['a']);
     stop.abort();
     await beating;
     expect(beats[0]).toMatchObject({ nodeId: 'node-1', leases: [{ leaseId, fence: 7 }] });

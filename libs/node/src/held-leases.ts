@@ -23,6 +23,8 @@ export interface HeldLeases {
   /** For a heartbeat. */
   refs(): { leaseId: string; fence: number }[];
   cancel(leaseId: string): void;
+  /** Whatever lease works on the job. */
+  cancelJob(jobId: string): void;
 }
 
 export function createHeldLeases(watch: Pick<NodeWatch, 'leases'>): HeldLeases {
@@ -45,6 +47,9 @@ export function createHeldLeases(watch: Pick<NodeWatch, 'leases'>): HeldLeases {
     },
     refs: () => [...held.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence })),
     cancel: (leaseId) => held.get(leaseId)?.cancel(),
+    cancelJob(jobId) {
+      for (const { grant, cancel } of held.values()) if (grant.job.jobId === jobId) cancel();
+    },
   };
 }
 

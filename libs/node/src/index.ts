@@ -7,6 +7,7 @@ export {
   parseSegmentHeld,
   parseSegmentJoined,
 } from './answers.js';
+export { bringProofs } from './bring-proofs.js';
 export {
   createBrokerClient,
   publicPart,
@@ -21,6 +22,7 @@ export { collectAll } from './collector.js';
 export { type ControlPlane } from './control-plane.js';
 export { detailOf, failureOf } from './failure.js';
 export { createHeldLeases, keepBeating, type HeldLeases } from './held-leases.js';
+export { keptWitnessBytesMax } from './limits.js';
 export {
   AccountText,
   chainSettings,
@@ -33,8 +35,10 @@ export {
   type Loaded,
 } from './node-settings.js';
 export { note } from './note.js';
+export { checkOfRun, fetchProof, type StakedRun } from './others-proof.js';
 export { machine, offerOf, openNode, register } from './open-node.js';
 export { plainText } from './refusal.js';
 export { runNode, untilEnded, type RunningNode } from './run-node.js';
+export { type ProofFiles } from './step-seal.js';
 export { type BlobSource, type CipherStore } from './store.js';
-export { writeWhole } from './write-whole.js';
+export { syncFolder, writeWhole } from './write-whole.js';

@@ -64,6 +64,8 @@ export function chainSettings<D extends z.ZodType>(deployment: D) {
     rpcUrl: HttpUrl,
     pollingMs: z.int().min(10).max(60_000).default(1000),
     confirmations: z.int().min(1).max(1000).default(1),
+    /** Most that one unit of gas may cost; absent: as the kind of the chain has it. */
+    feePerGasMaxWei: Wei.optional(),
     deployment,
   };
 }

@@ -1,6 +1,9 @@
-/** What every node begins with: its log, metrics and health, its connection and store, and its registration. */
+/** What every node begins with: its data directory, log, metrics and health, connection and store, and its registration. */
+import { mkdirSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { to0x } from '#attestation/base';
+import { lockFile } from '#libs/process';
 import { serveHealth, watchNode, type NodeWatch } from '#libs/telemetry';
 import { pattern, protocolVersion, type NodeRegistered } from '#libs/wire';
 import { parseRegistered } from './answers.js';
@@ -16,6 +19,7 @@ const version = '0.1.0';
 export const machine = { cores: availableParallelism(), memoryMiB: Math.floor(totalmem() / 2 ** 20) };
 
 interface Settings {
+  readonly dataDirectory: string;
   readonly controlPlane: ControlPlaneAddress;
   readonly health?: Parameters<typeof serveHealth>[0] | undefined;
   readonly logLevel: Parameters<typeof watchNode>[2];
@@ -28,12 +32,20 @@ interface OpenNode {
   close(): void;
 }
 
-/** @param parts  what the node depends on, for its health */
+/**
+ * Two processes with one directory would tear each other's files, and remove what the other writes.
+ *
+ * @param name  of the kind of node: one of each may have its files there
+ * @param parts  what the node depends on, for its health
+ * @throws ConfigurationError DATA_DIRECTORY_IN_USE
+ */
 export async function openNode(
   settings: Settings,
   name: string,
   parts: Parameters<typeof watchNode>[0],
 ): Promise<OpenNode> {
+  mkdirSync(settings.dataDirectory, { recursive: true, mode: 0o700 });
+  const lock = lockFile(join(settings.dataDirectory, `${name}.lock`));
   const { dispatch, apiKey, answerSeconds, urls } = settings.controlPlane;
   const watch = watchNode(parts, name, settings.logLevel);
   const health = settings.health === undefined ? null : await serveHealth(settings.health, watch);
@@ -45,6 +57,7 @@ export async function openNode(
     close() {
       controlPlane.close();
       health?.close();
+      lock.release();
     },
   };
 }

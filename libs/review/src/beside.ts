@@ -2,6 +2,7 @@
 import { parseLogExport, type LogExport } from '#attestation/log';
 import { CodedError } from '#attestation/base';
 import { parseBundle, parseJobSpec } from '#attestation/records';
+import { readMaterial } from '#attestation';
 import { isNet, parameterBytes, parseJobManifestText } from '#libs/step';
 import { exportBytesMax } from './limits.js';
 
@@ -9,6 +10,19 @@ import { exportBytesMax } from './limits.js';
 export function readLogExport(bytes: Uint8Array): LogExport | undefined {
   if (bytes.length > exportBytesMax) return undefined;
   return readOr(() => parseLogExport(bytes), undefined);
+}
+
+/**
+ * Whom a reader trusts is no news: his policies, of machines and of logs, count as of when the evidence was fresh too,
+ * where certificates, lists and advisories that came later say nothing of then.
+ *
+ * @returns those of the files that are such policies
+ */
+export function policiesAmong(material: readonly Uint8Array[]): readonly Uint8Array[] {
+  return material.filter((bytes) => {
+    const kind = readMaterial(bytes)?.kind;
+    return kind === 'policy' || kind === 'log-policy';
+  });
 }
 
 /**

@@ -1,17 +1,8 @@
 /** What a verified bundle says in plain facts, for whoever shows it: who, when, for how much. */
-import type { BundleVerdict } from '#attestation';
 import { to0x } from '#attestation/base';
-import {
-  decodeFormerTerms,
-  decodeTerms,
-  parseJobSpec,
-  progressOf,
-  workersOf,
-  type JobSpec,
-  type ProgressGrain,
-} from '#attestation/records';
+import { parseJobSpec, progressOf, workersOf, type JobSpec, type ProgressGrain } from '#attestation/records';
 import { provenSteps } from '#libs/proof';
-import { termsVersion } from './judge.js';
+import { termsOf, type BundleVerdict } from './judge.js';
 import { manifestOf } from './work.js';
 
 /** How long a session might work, as its key service signed. Unix seconds. */
@@ -44,7 +35,7 @@ export interface BundleFacts {
 
 export function factsOf({ bundle }: BundleVerdict): BundleFacts {
   const spec = parseJobSpec(bundle.spec);
-  const terms = termsVersion(bundle.terms) === 'present' ? decodeTerms(bundle.terms) : decodeFormerTerms(bundle.terms);
+  const terms = termsOf(bundle.terms);
   const leases = bundle.sessions.map((session, index): ShownLease => {
     const { until, isRenewal } = endOf(session);
     return { session: index, from: session.appraisedAt, until: until ?? session.appraisedAt, isRenewal };

@@ -3,7 +3,7 @@ export { documentFormats, makeDocument, type DocumentFormat, type DocumentInput 
 export { readDeclared } from './documents/declared.js';
 export { readEcdsaKey } from './documents/dsse.js';
 export type { ModelFile } from './documents/model-files.js';
-export { isStartOf, readLogExport } from './beside.js';
+export { isStartOf, policiesAmong, readLogExport } from './beside.js';
 export { factsOf, type BundleFacts } from './facts.js';
 export { faultOf, type Fault } from './fault.js';
 export { readGroth16Key } from './groth16-key.js';
@@ -32,9 +32,12 @@ export {
   type Check,
   type FieldRow,
 } from '#attestation';
+export { beginsAsBundle, isText, policyFault } from './not-a-bundle.js';
 export { fromBase64, toHex } from '#attestation/base';
 export { sha256Hex } from './bytes.js';
 export { bundleBytesMax, exportBytesMax } from './limits.js';
+export { isIdle } from './idle.js';
+export { isNeutral, judgedBy } from './judged-by.js';
 export { openReview, reviewBundle } from './judge.js';
 export type { LogExport } from '#attestation/log';
 export { workOf } from './work.js';

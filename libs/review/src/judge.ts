@@ -17,6 +17,7 @@ import { CodedError, Rejection, toHex } from '#attestation/base';
 import { decodeFormerTerms, decodeTerms, parseJobSpec, type JobSpec } from '#attestation/records';
 import { verificationKeyOf, verifyBundledProofUnder, type Groth16Key } from '#libs/proof';
 import { isNet, parseJobManifestText } from '#libs/step';
+import { explained } from './not-a-bundle.js';
 import { startBorder } from './start.js';
 
 export type { BundleVerdict };
@@ -61,6 +62,8 @@ export function openReview(of: ReviewedBundle): (asked?: Asked) => Promise<Bundl
         proofs.set(index, shown);
         return shown();
       },
+    }).catch((error: unknown) => {
+      throw explained(bundle, error);
     });
     const start = await checkStart(verdict, given, startOf);
     const tier = start.status === 'forged' ? 'contraindicated' : verdict.tier;
@@ -105,7 +108,7 @@ async function checkStart(
 ): Promise<Check> {
   const spec = parseJobSpec(bundle.spec);
   const root = start === null ? namedRoot(spec) : null;
-  const got = toHex(initialWeightsOf(bundle.terms));
+  const got = toHex(termsOf(bundle.terms).initialWeights);
   const book = openChecks({ BUNDLE_START: root === null ? seeded : named });
   if (root !== null) book.settle('BUNDLE_START', 'not-checked', got, `the weights with root ${root}`);
   else await book.attempt('BUNDLE_START', () => agreed(toHex(startOf({ spec })), got));
@@ -129,13 +132,13 @@ function agreed(expected: string, got: string): string {
   throw new Rejection('BUNDLE_START', { expected, got, rule: seeded.source });
 }
 
-function initialWeightsOf(terms: Uint8Array): Uint8Array {
-  const decoded = termsVersion(terms) === 'present' ? decodeTerms(terms) : decodeFormerTerms(terms);
-  return decoded.initialWeights;
+/** Of whatever version. @throws Rejection TERMS_* for what is neither */
+export function termsOf(terms: Uint8Array): ReturnType<typeof decodeTerms> | ReturnType<typeof decodeFormerTerms> {
+  return termsVersion(terms) === 'present' ? decodeTerms(terms) : decodeFormerTerms(terms);
 }
 
 /** @throws Rejection TERMS_* for what is neither */
-export function termsVersion(terms: Uint8Array): 'present' | 'former' {
+function termsVersion(terms: Uint8Array): 'present' | 'former' {
   try {
     decodeTerms(terms);
     return 'present';

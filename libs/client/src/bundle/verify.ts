@@ -1,6 +1,6 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
 import { parseLogExport } from '#attestation/log';
-import { exportBytesMax, reviewBundle, type BundleVerdict } from '#libs/review';
+import { exportBytesMax, policiesAmong, reviewBundle, type BundleVerdict } from '#libs/review';
 import { readBytes } from '../files.js';
 import { bundleBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
 import { readPolicy, readTrustPolicy } from '../policy.js';
@@ -22,14 +22,17 @@ interface VerifyOptions {
   readonly logExport?: string;
   /** Files beside the bundle, recognised by content. */
   readonly material?: readonly string[];
+  /** Whether of `material` policies alone count, of machines and of logs. */
+  readonly policiesAlone?: boolean;
 }
 
 /** @throws ConfigurationError FILE_*; Rejection where the file is no bundle at all */
 export async function verifyBundleFile(file: string, options: VerifyOptions): Promise<BundleVerdict> {
   const { at, developmentKeys, logExport, logPolicy, material = [], policy, start, verificationKey } = options;
+  const pieces = material.map((path) => readBytes(path, materialBytesMax));
   return reviewBundle({
     bundle: readBytes(file, bundleBytesMax),
-    material: material.map((path) => readBytes(path, materialBytesMax)),
+    material: options.policiesAlone === true ? policiesAmong(pieces) : pieces,
     ...(policy !== undefined && { policy: readPolicy(policy).policy }),
     ...(logPolicy !== undefined && { logPolicy: readTrustPolicy(logPolicy) }),
     ...(logExport !== undefined && { logExport: parseLogExport(readBytes(logExport, exportBytesMax)) }),

@@ -8,7 +8,7 @@ import {
   type NetDatasetManifest,
   type ShardSet,
 } from '#attestation/records';
-import { importData, look, openSource, type Choices, type ImportedData } from '#libs/data';
+import { importData, openSource, type Choices, type ImportedData } from '#libs/data';
 import {
   checkHeaderFits,
   dataDigest,
@@ -19,6 +19,7 @@ import {
   orderSize,
   parseJobManifest,
   splitNetRecords,
+  type DataHeader,
   type NetManifest,
 } from '#libs/step';
 import { readJson, writeWhole } from '../files.js';
@@ -39,6 +40,8 @@ export interface SealDataRequest {
   readonly validation?: string | undefined;
   /** Which columns are read, and how. */
   readonly choices?: Choices | undefined;
+  /** Header that the manifest's start weights were made for: the data are encoded by it. */
+  readonly by?: DataHeader | undefined;
   /** How the source is opened, where manifest and file do not say: tokenizer, field of a text, file of labels. */
   readonly source?: OpenOptions | undefined;
   /** How a validation file is opened otherwise: the arrays of an NPZ. */
@@ -81,10 +84,10 @@ export async function sealData(request: SealDataRequest, watch: Watch = {}): Pro
 }
 
 async function read(m: NetManifest, request: SealDataRequest, folder: string, watch: Watch): Promise<ImportedData> {
-  const { data, choices = {}, validation = '0%' } = request;
+  const { data, choices = {}, validation = '0%', by } = request;
   const options = { ...shapeOptions(m), ...request.source };
   const source = await openSource(data, options);
-  const common = { source, seed: m.seed, choices, folder };
+  const common = { source, seed: m.seed, choices, folder, ...(by !== undefined && { by }) };
   const share = /^(\d{1,9}(?:\.\d{1,3})?)(%?)$/.exec(validation);
   if (share === null) {
     const apart = await openSource(validation, { ...options, ...request.validationSource });
@@ -92,10 +95,10 @@ async function read(m: NetManifest, request: SealDataRequest, folder: string, wa
   }
   if (request.validationSource?.arrays !== undefined)
     throw refused('SEAL_VALIDATION', 'a file beside arrays of the validation set', validation, 'name the file');
-  const seen = await look(source, watch);
-  const asked = share[2] === '' ? Number(share[1]) : Math.round((seen.rows * Number(share[1])) / 100);
-  const rows = m.evaluate === null ? 0 : Math.max(1, asked);
-  return importData({ ...common, seen, validation: rows }, watch);
+  if (m.evaluate === null) return importData({ ...common, validation: 0 }, watch);
+  const given = Number(share[1]);
+  const held = share[2] === '' ? given || 1 : { percent: given, least: 1 };
+  return importData({ ...common, validation: held }, watch);
 }
 
 /** What the manifest says of the form of texts and pictures. */

@@ -38,10 +38,10 @@ const waiting: readonly JobState[] = ['None', 'Open', 'Accepted', 'Started'];
 const live: readonly JobState[] = ['Open', 'Accepted', 'Started', 'Committed'];
 
 export function openChain({ chain }: Profile): ClientChain {
-  const { deployment, rpcUrl, pollingMs } = chain;
+  const { deployment, rpcUrl, pollingMs, feePerGasMaxWei } = chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   const wallet = new Wallet(to0x(readSecret(chain.accountKey)), rpc);
-  const escrow = new SettlementClient(deployment, wallet);
+  const escrow = new SettlementClient(deployment, wallet, { feePerGasMaxWei });
 
   const pause = (): Promise<void> => sleep(pollingMs);
 

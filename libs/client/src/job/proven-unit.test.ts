@@ -66,3 +66,22 @@ it('of proofs in two transactions counts both, and the discharge, and refuses th
     expect(() => ask(set)).toThrow(expect.objectContaining({ code: 'JOB_PROOF_VERIFIER', family: 'configuration' }));
   }
 });
+
+it('refuses more draws than one transaction can look through', () => {
+  const ask = (samples: number) =>
+    provenUnit(manifest(16, 16 * 1000), inScheme('chain64'), { assurance: 'sampled' }, samples, now);
+  expect(ask(4000)!.proofs).toBe(1000);
+  const message = expect.stringContaining('at most 4000 samples of 1000 segments, got 4001') as string;
+  expect(() => ask(4001)).toThrow(expect.objectContaining({ code: 'JOB_SAMPLES', message }));
+});
+
+it('refuses draws that leave no room in the transaction of a dear proof', () => {
+  const dear = profileManifest('fx1', {
+    ...{ dims: [784, 4, 4, 4, 4, 10], batch: 16, e: 8, seed },
+    ...{ steps: 256 * 1000 + 1, superblock: 256 },
+  });
+  const ask = (samples: number) => provenUnit(dear, inScheme('chain64'), { assurance: 'sampled' }, samples, now);
+  expect(ask(1000)!.proofs).toBe(1000);
+  const message = expect.stringContaining('4000 samples under chain64') as string;
+  expect(() => ask(4000)).toThrow(expect.objectContaining({ code: 'JOB_PROOF_TRANSACTION', message }));
+});

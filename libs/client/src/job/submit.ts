@@ -21,6 +21,7 @@ import {
 import {
   addressBytes,
   chainKindOf,
+  checkRandao,
   connect,
   publishEstimate,
   registerGroth16Key,
@@ -40,12 +41,14 @@ import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
 import { uploadDataset } from '../dataset/upload.js';
 import type { Watch } from '../dataset/watch.js';
+import { keyAdvice } from '../dataset/key-place.js';
 import { readBytes, readJson } from '../files.js';
 import { readPolicy } from '../policy.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
-import { provenUnit } from './proven-unit.js';
+import { postJob } from './post-job.js';
+import { checkFloor, provenUnit } from './proven-unit.js';
 import { keepReading } from './reading.js';
 import { keepTerms } from './record.js';
 import { readStart, uploadStart } from './start.js';
@@ -104,7 +107,11 @@ export async function submitJob(
   const policy = readPolicy(profile.policy);
   const { onLapse = 'tee', samples = defaultSamples } = request;
   const unit = provenUnit(manifest, proving, request, samples, profile.chain.deployment);
-  if (unit !== null) watch.onProofs?.(unit);
+  if (unit !== null && !isNet(manifest)) {
+    watch.onProofs?.(unit);
+    await onChain(profile.chain, (rpc) => checkFloor(manifest, proving.proving, profile.chain.deployment, rpc));
+  }
+  if (request.assurance === 'sampled') await onChain(profile.chain, checkRandao);
   await uploadDataset(request.dataset, dataset, api, watch);
   const startBytes = readStart(request.manifest, manifest);
   const startBlobs = startBytes === null ? [] : await uploadStart(startBytes, api, watch);
@@ -125,7 +132,7 @@ export async function submitJob(
     start: startWeights(manifest, startBytes),
   });
   await enterKey(proving, manifest, account, profile);
-  await api.post('jobs', {
+  await postJob(api, to0x(jobIdOf(spec)), {
     spec: toBase64(encodeJobSpec(spec)),
     terms: termsJson(terms),
     policy: toBase64(policy.bytes),
@@ -135,7 +142,8 @@ export async function submitJob(
   keepTerms(profile, to0x(jobIdOf(spec)), terms, seed);
   if (isNetDataset(dataset)) keepReading(profile, to0x(jobIdOf(spec)), dataset.header, request.manifest, startBytes);
   const fundTransaction = await fund(terms, account, profile);
-  const told = startBytes === null ? advice : [...advice, startNotice];
+  const own = keyAdvice(profile.broker.keysFolder, dataset.id);
+  const told = [...advice, ...own, ...(startBytes === null ? [] : [startNotice])];
   return {
     ...{ jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)), spec, terms, fundTransaction, run },
     advice: told,
@@ -159,7 +167,9 @@ async function enterKey(
 ): Promise<void> {
   if (key === undefined || isNet(manifest)) return;
   await onChain(chain, async (rpc) => {
-    await registerGroth16Key(account.connect(rpc), chain.deployment, circuitShape(manifest), key.ceremony, key.bytes);
+    const { deployment, feePerGasMaxWei } = chain;
+    const entered = { shape: circuitShape(manifest), ceremony: key.ceremony, key: key.bytes };
+    await registerGroth16Key(account.connect(rpc), deployment, entered, { feePerGasMaxWei });
   });
 }
 
@@ -213,8 +223,8 @@ function resultBytes(manifest: JobManifest): number {
 
 async function fund(terms: Terms, account: Wallet, { chain }: Profile): Promise<string> {
   return onChain(chain, async (rpc) => {
-    const { txHash } = await new SettlementClient(chain.deployment, account.connect(rpc)).open(terms);
-    return txHash;
+    const { deployment, feePerGasMaxWei } = chain;
+    return (await new SettlementClient(deployment, account.connect(rpc), { feePerGasMaxWei }).open(terms)).txHash;
   });
 }
 

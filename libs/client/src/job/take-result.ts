@@ -1,6 +1,6 @@
 /** A result as files: the model, its integers, the manifest and the evidence. */
 import { join } from 'node:path';
-import { exportOnnx, withOrigin } from '#libs/models';
+import { exportOnnx, metricsOf, overfitOf, readingOf, withOrigin, type Overfit } from '#libs/models';
 import { startParameters } from '#libs/review';
 import {
   canonicalHeader,
@@ -22,6 +22,27 @@ import { fetchBundle, fetchResult, type CheckedResult } from './result.js';
 interface TakenResult extends CheckedResult {
   /** Names of what was written. */
   readonly files: readonly string[];
+  /** Signed figures of what is delivered; null where the manifest declares none. */
+  readonly measured: SignedFigures | null;
+  /** Of the signed figures those before the delivered ones were clearly better; null too where nobody knows how to read them. */
+  readonly overfit: Overfit | null;
+}
+
+export interface SignedFigures {
+  /** Step whose weights they are of. */
+  readonly step: number;
+  /** Rows of the validation set. */
+  readonly records: number;
+  /** Exact, with what a person reads: in the data's own units where the profile knows how it was read. */
+  readonly metrics: readonly {
+    readonly metric: string;
+    readonly numerator: string;
+    readonly denominator: string;
+    readonly figure: string;
+    /** Where the profile knows how the data was read: what the figure is called, and what 1 of the numerator is. */
+    readonly name?: string;
+    readonly scale?: number;
+  }[];
 }
 
 /**
@@ -44,7 +65,8 @@ export async function takeResult(
   const { policy } = readPolicy(profile.policy);
   const checked = await fetchResult(jobId, profile, policy, api);
   const bundle = await fetchBundle(jobId, profile, policy, api);
-  const { 'model.onnx': onnx, ...others } = modelFiles(checked, ownReading(profile, jobId));
+  const reading = ownReading(profile, jobId);
+  const { 'model.onnx': onnx, ...others } = modelFiles(checked, reading);
   const files: Readonly<Record<string, Uint8Array | string>> = {
     'model.onnx': withOrigin(onnx, { jobId: checked.verdict.jobId, weights: checked.weightsDigest }),
     ...others,
@@ -52,7 +74,43 @@ export async function takeResult(
     'job.vtb': bundle,
   };
   for (const [name, bytes] of Object.entries(files)) writeWhole(join(out, name), bytes);
-  return { ...checked, files: Object.keys(files) };
+  return {
+    ...checked,
+    files: Object.keys(files),
+    measured: figuresOf(checked.verdict, reading),
+    overfit: overfitIn(checked.verdict, reading),
+  };
+}
+
+/** @param reading null where it is not known how the data was read: figures are in the statement's units then */
+export function figuresOf(
+  { evaluations }: Pick<CheckedResult['verdict'], 'evaluations'>,
+  reading: Pick<Reading, 'header'> | null,
+): SignedFigures | null {
+  if (evaluations === null) return null;
+  const { curve, deliveredStep: step, records } = evaluations;
+  const metrics = curve
+    .find((one) => one.step === step)!
+    .metrics.map((one) => {
+      const isKnown = reading !== null && metricsOf(reading.header).some(({ metric }) => metric === one.metric);
+      if (!isKnown) return one;
+      const { name, value, scale } = readingOf(reading.header, one);
+      return { ...one, name, scale, figure: `${name} ${Number(value.toPrecision(5))}` };
+    });
+  return { step, records, metrics };
+}
+
+/** Over the signed figures up to what is delivered, which under a rule `stop` is the best. */
+export function overfitIn(
+  { evaluations }: Pick<CheckedResult['verdict'], 'evaluations'>,
+  reading: Pick<Reading, 'header'> | null,
+): Overfit | null {
+  if (evaluations === null || reading === null) return null;
+  const { curve, deliveredStep } = evaluations;
+  return overfitOf(
+    reading.header,
+    curve.filter(({ step }) => step <= deliveredStep),
+  );
 }
 
 /** Of a net all parameters, without what its optimizer keeps. */

@@ -3,11 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { compareBytes, ConfigurationError, equalBytes, fromHex, isZero, keccak } from '#attestation/base';
 import {
   clientQuorum,
+  closingBond,
   dutySelectorOf,
   evaluationPlanOf,
   JobMode,
   needsTee,
   quorumRemedy,
+  samplesMaxOf,
   specDigestOf,
   teeSelector,
   termsFit,
@@ -34,8 +36,7 @@ export interface EscrowParties {
 }
 
 const hour = 3600;
-/** Limits of contracts/src/TermsRules.sol. */
-const samplesPerSegment = 8;
+/** Limit of contracts/src/TermsRules.sol. */
 const windowMax = 2 ** 24 - 1;
 const wholeBps = 10_000;
 
@@ -100,11 +101,12 @@ function termsUnder(
 ): Terms {
   const { rewardWei, onLapse, samples, kind, publishWei, run, start = initialWeights(manifest, keccakMany) } = order;
   const isProved = isProvedUnder(spec, { onLapse });
-  const ending = spec.assurance === 'tee' && isProved ? JobMode.tee : modes[spec.assurance];
+  const isEither = spec.assurance === 'tee' && isProved;
+  const ending = isEither ? JobMode.tee : modes[spec.assurance];
   const mode = ending | (evaluationPlanOf(spec)?.stop ? JobMode.early : 0);
   const isSampled = spec.assurance === 'sampled';
   const { rounds: segments } = divideSteps(manifest, spec);
-  if (isSampled && samples > samplesPerSegment * segments) throw tooManySamples(segments, samples);
+  if (isSampled) checkSamples(segments, samples);
   const chain = chainSettings[kind];
   const { proofsPerSegment } = chain;
   if (isSampled && chain.sample === null) throw noSample(kind);
@@ -128,7 +130,7 @@ function termsUnder(
     price: rewardWei,
     stake: (rewardWei * BigInt(chain.stakeBps)) / BigInt(wholeBps),
     liveness: (rewardWei * BigInt(chain.livenessBps)) / BigInt(wholeBps),
-    bond: rewardWei / 10n,
+    bond: isEither ? closingBond : rewardWei / 10n,
     bondFee: rewardWei / 100n,
     publishFee: 6n * publishWei + 1n,
     failShareBps: 0,
@@ -207,11 +209,14 @@ function noSample(kind: string): ConfigurationError {
   });
 }
 
-function tooManySamples(segments: number, samples: number): ConfigurationError {
-  return new ConfigurationError('JOB_SAMPLES', {
-    expected: `at most ${samplesPerSegment * segments} samples of ${segments} segments`,
+/** @throws ConfigurationError JOB_SAMPLES */
+export function checkSamples(segments: number, samples: number): void {
+  const most = samplesMaxOf(segments);
+  if (samples <= most) return;
+  throw new ConfigurationError('JOB_SAMPLES', {
+    expected: `at most ${most} samples of ${segments} segments`,
     got: String(samples),
-    rule: 'contracts/SPEC.md §5',
+    rule: 'contracts/SPEC.md §8',
     action: 'ask for fewer with --samples, or for a proof of every segment with --assurance zk',
   });
 }
