@@ -1,9 +1,11 @@
 /** Weights of the best evaluation, as a checkpoint of a job with the rule `stop` keeps them (enclave/SPEC.md, checkpoints). */
-import { equalBytes, Rejection } from '#attestation/base';
-import { evaluationPlanOf, parseEvaluation, standingsOf } from '#attestation/records';
+import { equalBytes } from '#attestation/base';
+import { evaluationPlanOf, parseEvaluation } from '#attestation/records';
 import type { Weights } from '#libs/step';
 import type { Chain } from './chain.js';
 import type { Measured } from './evaluate.js';
+import { standingsBy } from './evaluated.js';
+import { checkpointRefused } from './failure.js';
 import type { ReadyJob } from './ready-job.js';
 
 /**
@@ -12,18 +14,14 @@ import type { ReadyJob } from './ready-job.js';
  * @throws Rejection CHECKPOINT_STATE, WEIGHTS_*
  */
 export function bestOf(job: ReadyJob, chain: Chain, own: Measured, kept: (() => Weights) | undefined): Measured | null {
-  const rule = evaluationPlanOf(job.spec)?.stop;
-  if (!rule || chain.evaluations.length === 0) return null;
-  const statements = chain.evaluations.map(({ statement }) => parseEvaluation(statement));
-  const numerators = statements.map(({ metrics }) => metrics.find(({ metric }) => metric === rule.metric)!.numerator);
-  const { step, weights: digest } = statements[standingsOf(rule, numerators).at(-1)!.best]!;
+  const plan = evaluationPlanOf(job.spec);
+  const measured = chain.evaluations.map(({ statement }) => parseEvaluation(statement));
+  const best = plan && standingsBy(plan, measured).at(-1)?.best;
+  if (!best) return null;
+  const { step, weights: digest } = best;
   if (step === own.step) return own;
   const weights = kept?.();
   if (weights !== undefined && equalBytes(job.commitments.border(0, weights), digest)) return { step, weights, digest };
-  throw new Rejection('CHECKPOINT_STATE', {
-    expected: `the weights of the best evaluation, at step ${step}`,
-    got: kept === undefined ? 'none' : 'others',
-    rule: 'enclave/SPEC.md, checkpoints',
-    action: 'go on from another checkpoint, or from the start',
-  });
+  const expected = `the weights of the best evaluation, at step ${step}`;
+  throw checkpointRefused('CHECKPOINT_STATE', expected, kept === undefined ? 'none' : 'others');
 }

@@ -22,6 +22,8 @@ import {
 } from '#attestation/records';
 import { divideSteps, manifestDigest } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
+import { checkEvaluations, type SignedEvaluation } from './evaluated.js';
+import { checkpointRefused } from './failure.js';
 import { checkReleased } from './grant.js';
 import type { ReadyJob } from './ready-job.js';
 
@@ -31,13 +33,6 @@ export interface Chain {
   readonly sessions: readonly ReleasedSession[];
   /** In the order of their steps. */
   readonly evaluations: readonly SignedEvaluation[];
-}
-
-/** An evaluation behind a run, and which of the chain's sessions signed it. */
-export interface SignedEvaluation {
-  readonly session: number;
-  readonly statement: Uint8Array;
-  readonly receipt: Uint8Array;
 }
 
 export const noChain: Chain = { links: [], sessions: [], evaluations: [] };
@@ -63,43 +58,45 @@ export function segmentStatement(
   };
 }
 
-/** @throws Rejection CHECKPOINT_SESSION, CHECKPOINT_RECEIPT */
+/** @throws Rejection CHECKPOINT_SESSION, CHECKPOINT_RECEIPT, CHECKPOINT_EVALUATIONS */
 export async function checkChain(
   job: ChainedJob,
-  checkpoint: Pick<Checkpoint, 'borders' | 'links' | 'sessions' | 'evaluations'>,
+  checkpoint: Pick<Checkpoint, 'step' | 'borders' | 'links' | 'sessions' | 'evaluations'>,
 ): Promise<Chain> {
   const { borders, links, sessions, evaluations = [] } = checkpoint;
   for (const session of sessions) checkReleased(job, session, job.own.binding);
   if (links.length !== borders.length - 1) {
-    throw refused('CHECKPOINT_RECEIPT', `${borders.length - 1} receipts`, `${links.length}`);
+    throw checkpointRefused('CHECKPOINT_RECEIPT', `${borders.length - 1} receipts`, `${links.length}`);
   }
   for (const [index, link] of links.entries()) {
     const session = sessions[link.session];
     if (session === undefined) {
-      throw refused('CHECKPOINT_SESSION', `a session below ${sessions.length}`, `${link.session}`);
+      throw checkpointRefused('CHECKPOINT_SESSION', `a session below ${sessions.length}`, `${link.session}`);
     }
     await checkLink(job, borders, index, link, session.binding.receiptKey);
   }
-  for (const one of evaluations) await checkEvaluation(job, sessions, one);
+  for (const one of evaluations) await checkSigned(job, sessions, one);
+  checkEvaluations(job, checkpoint);
   return { links, sessions, evaluations };
 }
 
-async function checkEvaluation(
+async function checkSigned(
   job: ChainedJob,
   sessions: readonly ReleasedSession[],
   { session: at, statement, receipt }: SignedEvaluation,
 ): Promise<void> {
   const session = sessions[at];
-  if (session === undefined) throw refused('CHECKPOINT_SESSION', `a session below ${sessions.length}`, `${at}`);
+  if (session === undefined) {
+    throw checkpointRefused('CHECKPOINT_SESSION', `a session below ${sessions.length}`, `${at}`);
+  }
   const said = parseEvaluation(statement);
   const known = toHex(sha256(concatBytes(session.binding.receiptKey, sha256(statement), receipt)));
   if (job.verified.has(known)) return;
   try {
-    if (!equalBytes(said.jobId, job.jobId)) throw refused('CHECKPOINT_RECEIPT', 'an evaluation of this job', 'another');
     await verifyEvaluation(receipt, said, session.binding.receiptKey);
   } catch (error) {
     const got = error instanceof Rejection ? error.message.slice(0, 400) : 'bytes that are none';
-    throw refused('CHECKPOINT_RECEIPT', `a receipt over the evaluation at step ${said.step}`, got);
+    throw checkpointRefused('CHECKPOINT_RECEIPT', `a receipt over the evaluation at step ${said.step}`, got);
   }
   job.verified.add(known);
 }
@@ -114,7 +111,7 @@ async function checkLink(
   const step = segmentStatement(job, borders, index);
   const isRound = workersOf(job.spec) > 1;
   if (isRound !== (partials !== undefined)) {
-    throw refused('CHECKPOINT_RECEIPT', isRound ? 'a round and its partials' : 'a segment', 'the other');
+    throw checkpointRefused('CHECKPOINT_RECEIPT', isRound ? 'a round and its partials' : 'a segment', 'the other');
   }
   const said = partials === undefined ? encodeStepStatement(step) : encodeRoundStatement({ ...step, partials });
   const known = toHex(sha256(concatBytes(receiptKey, sha256(said), receipt)));
@@ -124,7 +121,7 @@ async function checkLink(
     else await verifyRoundReceipt(receipt, { ...step, partials }, receiptKey);
   } catch (error) {
     const got = error instanceof Rejection ? error.message.slice(0, 400) : 'bytes that are none';
-    throw refused('CHECKPOINT_RECEIPT', `a receipt over segment ${index} by the session it names`, got);
+    throw checkpointRefused('CHECKPOINT_RECEIPT', `a receipt over segment ${index} by the session it names`, got);
   }
   job.verified.add(known);
 }
@@ -144,7 +141,7 @@ export function sessionOf(
   const at = sessions.findIndex(({ binding }) => equalBytes(keysDigest(binding), digest));
   if (at >= 0) return { session: at, sessions };
   if (sessions.length >= checkpointSessionsMax) {
-    throw refused('CHECKPOINT_SESSION', `at most ${checkpointSessionsMax} sessions in one job`, 'one more');
+    throw checkpointRefused('CHECKPOINT_SESSION', `at most ${checkpointSessionsMax} sessions in one job`, 'one more');
   }
   return { session: sessions.length, sessions: [...sessions, own] };
 }
@@ -160,13 +157,4 @@ export function toldEvaluations({ evaluations, sessions }: Chain): EventOf<'resu
 export function keysBehind({ links, sessions }: Chain, sealer: Uint8Array): Uint8Array[] {
   const used = [...new Set(links.map(({ session }) => session))];
   return runKeysOf([...used.map((session) => sessions[session]!.binding.settlementKey), sealer]);
-}
-
-function refused(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, {
-    expected,
-    got,
-    rule: 'enclave/SPEC.md, checkpoints',
-    action: 'go on from another checkpoint, or from the start',
-  });
 }

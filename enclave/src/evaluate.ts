@@ -9,12 +9,12 @@ import {
   evaluationPlanOf,
   parseEvaluation,
   signEvaluation,
-  standingsOf,
-  type EvaluationPlan,
   type EvaluationStatement,
 } from '#attestation/records';
-import { manifestDigest, NetMeasurement, parametersOf, type NetManifest, type Weights } from '#libs/step';
+import { manifestDigest, parametersOf, type NetManifest, type Weights } from '#libs/step';
 import { sessionOf, type Chain } from './chain.js';
+import { measure } from './engine/measure.js';
+import { standingsBy } from './evaluated.js';
 import type { SessionKeys } from './keys.js';
 import type { ReadyJob } from './ready-job.js';
 
@@ -39,8 +39,6 @@ export interface Evaluator {
   isDue(step: number): boolean;
   /** @returns what stands after the evaluation, its statement last in the chain */
   evaluate(before: Evaluations, measured: Measured, keys: SessionKeys): Promise<Evaluations>;
-  /** Whether the rule has ended the job. */
-  isOver(chain: Chain): boolean;
   close(): Promise<void>;
 }
 
@@ -54,64 +52,25 @@ export async function openEvaluator(job: ReadyJob, threads: number): Promise<Eva
   return {
     next: (step, end) => Math.min(end, steps.find((one) => one > step) ?? end),
     isDue: (step) => steps.includes(step),
-    isOver: (chain) => lastOf(chain)?.end != null,
     close: () => forward.close(),
     async evaluate({ chain, best }, measured, keys) {
-      const metrics = await measure(job, forward, measured.weights);
-      const { end, best: leading } = standing(plan, chain, metrics, measured, best);
+      const parameters = parametersOf(manifest, measured.weights, job.genesis.frozen);
+      const metrics = await measure(forward, parameters, job.validation!);
+      const { step, digest: weights } = measured;
+      const former = chain.evaluations.map(({ statement }) => parseEvaluation(statement));
+      const standing = standingsBy(plan, [...former, { step, weights, metrics }]).at(-1);
       const statement: EvaluationStatement = {
         ...{ version: 1, jobId: job.jobId, programDigest: manifestDigest(manifest) },
-        ...{ validationRoot: job.spec.validation!.root, step: measured.step, weights: measured.digest },
-        ...{ metrics, end },
+        ...{ validationRoot: job.spec.validation!.root, step, weights, metrics, end: standing?.end ?? null },
       };
       job.lease.check();
       const receipt = await signEvaluation(statement, keys.binding.receiptKey, keys.signReceipt);
       const { session, sessions } = sessionOf(chain, job.own);
       const signed = { session, statement: encodeEvaluation(statement), receipt };
-      return { chain: { ...chain, sessions, evaluations: [...chain.evaluations, signed] }, best: leading };
+      return {
+        chain: { ...chain, sessions, evaluations: [...chain.evaluations, signed] },
+        best: standing?.best.step === step ? measured : best,
+      };
     },
   };
-}
-
-type Metrics = EvaluationStatement['metrics'];
-
-async function measure(
-  { manifest, validation, genesis }: ReadyJob,
-  forward: NetForward,
-  state: Weights,
-): Promise<Metrics> {
-  const net = manifest as NetManifest;
-  const examples = validation!;
-  const measurement = new NetMeasurement(net);
-  const labels = examples.labels.length / examples.count;
-  for await (const { first, rows, output } of forward.outputs(parametersOf(net, state, genesis.frozen), examples)) {
-    measurement.add(output, examples.labels.subarray(first * labels, (first + rows) * labels));
-  }
-  return measurement.results().map(({ metric, numerator, denominator }) => ({
-    ...{ metric: metric as Metrics[number]['metric'], numerator, denominator },
-  }));
-}
-
-/** The end that an evaluation brings, and the best one so far. */
-function standing(
-  { stop, steps }: EvaluationPlan,
-  chain: Chain,
-  metrics: Metrics,
-  measured: Measured,
-  best: Measured | null,
-): { readonly end: EvaluationStatement['end']; readonly best: Measured | null } {
-  if (stop === null) return { end: null, best: null };
-  const numerator = (of: Metrics): bigint => of.find(({ metric }) => metric === stop.metric)!.numerator;
-  const former = chain.evaluations.map(({ statement }) => numerator(parseEvaluation(statement).metrics));
-  const standings = standingsOf(stop, [...former, numerator(metrics)]);
-  const { best: index, isOver } = standings.at(-1)!;
-  const leading = index === former.length || best === null ? measured : best;
-  const isEnd = isOver || measured.step === steps;
-  const reason = isOver && measured.step < steps ? 'stopped' : 'completed';
-  return { end: isEnd ? { reason, step: leading.step, weights: leading.digest } : null, best: leading };
-}
-
-function lastOf({ evaluations }: Chain): EvaluationStatement | undefined {
-  const last = evaluations.at(-1);
-  return last && parseEvaluation(last.statement);
 }

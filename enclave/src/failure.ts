@@ -1,5 +1,5 @@
 /** Failures as the channel carries them. */
-import { CodedError } from '#attestation/base';
+import { CodedError, Rejection } from '#attestation/base';
 import { GuardViolation } from '#libs/step';
 import type { ErrorReply, EventOf } from '#libs/wire/channel';
 
@@ -32,4 +32,13 @@ export function failedEvent(error: unknown): EventOf<'failed'> {
 
 function bounded<T extends Record<string, string>>(texts: T): T {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text.slice(0, 400)])) as T;
+}
+
+export function checkpointRefused(code: string, expected: string, got: string): Rejection {
+  return new Rejection(code, {
+    expected,
+    got,
+    rule: 'enclave/SPEC.md, checkpoints',
+    action: 'go on from another checkpoint, or from the start',
+  });
 }

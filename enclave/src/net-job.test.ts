@@ -67,8 +67,11 @@ describe('a net', () => {
     }
   });
 
-  it('goes on from any checkpoint in another session to the same bits and the same statements', async () => {
-    const job = await netJob();
+  it.each([
+    ['at the ends of segments', 8],
+    ['inside them', 6],
+  ])('goes on, evaluated %s, in another session to the same bits and statements', async (_, every) => {
+    const job = await netJob({ net: tableNet({ evaluate: { every, metrics: ['accuracy', 'loss'] } }) });
     const whole = await trained(job);
     for (const { ciphertext } of whole.checkpoints.slice(0, 2)) {
       const rest = await trained(job, ciphertext);

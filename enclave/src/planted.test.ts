@@ -1,10 +1,26 @@
 /** The attacks of grant and chain again, with the rule that stops each taken away: each then has what it came for. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { checkpointKeyInfo } from '#attestation/records';
+import { checkpointKeyInfo, parseEvaluation, type Checkpoint, type EvaluationStatement } from '#attestation/records';
 import { deriveKey, checkpointKey, openCheckpoint, sealCheckpoint } from '#libs/sealing';
-import { begun, jobOf, kinds, moved, resealed, resumed, strangersSecret } from '#test/host-attack';
-import { hostSecret, jobRequest } from '#test/tiny-job';
+import {
+  begun,
+  jobOf,
+  kinds,
+  moved,
+  openedCheckpoints,
+  ranOn,
+  remeasured,
+  resealed,
+  resumed,
+  stoppingJob,
+  strangersSecret,
+  strangersSession,
+} from '#test/host-attack';
+import { keyedNet } from '#test/net-job';
+import { hostSecret, jobRequest, signingSecret } from '#test/tiny-job';
 import { grantTo, keyed, present } from '#test/tiny-release';
+
+type Evaluation = NonNullable<Checkpoint['evaluations']>[number];
 
 const planted = vi.hoisted(() => ({ fault: 'none' }));
 
@@ -21,6 +37,12 @@ vi.mock('./chain.js', async (original) => {
       ? Promise.resolve({ evaluations: [], ...checkpoint })
       : real.checkChain(job, checkpoint);
   return { ...real, checkChain };
+});
+vi.mock('./evaluated.js', async (original) => {
+  const real = await original<typeof import('./evaluated.js')>();
+  const checkEvaluations: typeof real.checkEvaluations = (...given) =>
+    planted.fault === 'evaluations of the host’s choice' ? undefined : real.checkEvaluations(...given);
+  return { ...real, checkEvaluations };
 });
 vi.mock('#attestation/records', async (original) => {
   const real = await original<typeof import('#attestation/records')>();
@@ -72,3 +94,55 @@ describe('planted faults', () => {
     await expect(openCheckpoint(owner, jobId, leaked)).resolves.toMatchObject({ version: 2 });
   });
 });
+
+describe.each(['plain', 'parallel'] as const)(
+  'evaluations of the host’s choice, in a %s job that stops at step 16',
+  async (kind) => {
+    const job = await stoppingJob(kind);
+    const { party, opened } = await openedCheckpoints(job);
+    const [first, second] = opened as [Checkpoint, Checkpoint];
+    const [one, two] = second.evaluations as [Evaluation, Evaluation];
+    const stranger = await strangersSession(party, {}, signingSecret);
+    const word = new Uint8Array(32).fill(0x5e);
+    const saying = (change: Partial<EvaluationStatement>) => remeasured(first, stranger, change);
+    const having = (checkpoint: Checkpoint, evaluations: readonly Evaluation[]) => ({
+      ...{ ...checkpoint, evaluations: evaluations.length > 0 ? [...evaluations] : undefined },
+      ...(evaluations.includes(two) && checkpoint === first && { best: second.weights }),
+    });
+
+    it('is as it must be without them', async () => {
+      expect(opened.map(({ step }) => step)).toEqual([8, 16]);
+      for (const checkpoint of opened) {
+        const end = await ranOn(job, await keyedNet(job), checkpoint);
+        expect(end).toMatchObject({ type: 'result', run: { outcome: 3, upTo: 2 } });
+      }
+    });
+
+    it.each<[string, number, number, () => Checkpoint | Promise<Checkpoint>]>([
+      ['the first dropped', 0, 3, () => having(first, [])],
+      ['the first of two dropped', 3, 2, () => having(second, [two])],
+      ['two swapped', 0, 3, () => having(second, [two, one])],
+      ['one repeated', 3, 2, () => having(first, [one, one])],
+      ['a later one inserted', 3, 1, () => having(first, [one, two])],
+      ['a later one in its place', 3, 1, () => having(first, [two])],
+      ['one of other weights', 3, 2, () => saying({ weights: word })],
+      ['one over another validation set', 3, 2, () => saying({ validationRoot: word })],
+      ['one of another program', 3, 2, () => saying({ programDigest: word })],
+      ['one of other metrics', 3, 2, () => saying({ metrics: parseEvaluation(one.statement).metrics.toReversed() })],
+      ['one of another job', 3, 2, () => saying({ jobId: word })],
+      [
+        'an end that the rule has not',
+        3,
+        1,
+        () => saying({ end: { reason: 'stopped', step: 8, weights: first.borders[1]! } }),
+      ],
+    ])('N2 with %s are refused; unchecked, outcome %i after %i segments is sealed', async (_, outcome, upTo, made) => {
+      const checkpoint = await made();
+      const refused = await ranOn(job, await keyedNet(job), checkpoint);
+      expect(refused).toMatchObject({ type: 'failed', code: 'CHECKPOINT_EVALUATIONS' });
+      planted.fault = 'evaluations of the host’s choice';
+      const end = await ranOn(job, await keyedNet(job), checkpoint);
+      expect(end).toMatchObject({ type: 'result', run: { outcome, upTo } });
+    });
+  },
+);

@@ -1,5 +1,5 @@
 /**
- * What leaves the enclave of a run while it goes on, as the data owner signed (enclave/SPEC.md, progress). Figures are
+ * What leaves the enclave of a run while it goes on, as the job spec says (enclave/SPEC.md, progress). Figures are
  * of whole windows at fixed places, so starting again elsewhere tells nothing that the windows do not.
  */
 import { parseEvaluation, progressOf } from '#attestation/records';

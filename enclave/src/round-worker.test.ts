@@ -18,6 +18,7 @@ import { checkpointKey, openCheckpoint } from '#libs/sealing';
 import { decodeWeights, encodeWeights, initialWeights, stateDigest } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
 import { holdEngine } from '#test/gated-engine';
+import { keyedNet, netJob, tableNet } from '#test/net-job';
 import { chainId, contract, hostSecret, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { keyed, signRelease } from '#test/tiny-release';
 import {
@@ -273,5 +274,34 @@ describe('a session', () => {
     expect(await event).toMatchObject({ type: 'failed', code: 'JOB_CANCELLED' });
     await party!.session.request('segment', { index: 1, checkpoint: null, threads: 1 });
     await party!.session.request('cancel', {});
+  });
+});
+
+describe('a data-parallel job with a rule to stop by', async () => {
+  const stop = { metric: 'accuracy', patience: 1, minimum: 1_000 };
+  const stopping = await netJob({ net: tableNet({ stop }), spec: { parallel: 2, segmentSteps: 4 } });
+  const [one, two] = [await keyedNet(stopping), await keyedNet(stopping)];
+
+  async function round(first: number, start: Uint8Array | null): Promise<Uint8Array> {
+    const partials = [await partial(one, first, start), await partial(one, first + 1, start)];
+    const made = await average(
+      one,
+      partials.map(({ ciphertext }) => ciphertext),
+      start,
+    );
+    return (made as EventOf<'checkpoint'>).ciphertext;
+  }
+
+  const ended = await round(2, await round(0, null));
+
+  it('is trained no further than its rule, in that session or another, and has one end', async () => {
+    const first = one.session.events.at(-1) as EventOf<'result'>;
+    expect(first.run).toMatchObject({ outcome: 3, upTo: 2 });
+    for (const member of [one, two]) {
+      expect(await segment(member, 4, ended)).toMatchObject({ type: 'failed', code: 'ROUND_SEGMENT' });
+      const { type, run, evaluations } = (await average(member, [], ended)) as EventOf<'result'>;
+      expect([type, run.outcome, run.upTo]).toEqual(['result', 3, 2]);
+      expect([run.bordersRoot, evaluations]).toEqual([first.run.bordersRoot, first.evaluations]);
+    }
   });
 });

@@ -27,6 +27,7 @@ import type { EnclaveEvent, EventOf, RequestOf } from '#libs/wire/channel';
 import { linked, segmentStatement } from './chain.js';
 import { loadEngine, type LoadedEngine } from './engine/load-engine.js';
 import { openEvaluator, type Evaluator } from './evaluate.js';
+import { isOver } from './evaluated.js';
 import { finishJob, stopAtGuard } from './finish.js';
 import type { SessionKeys } from './keys.js';
 import { openPartial, sealPartial, type Partial } from './partial.js';
@@ -41,7 +42,10 @@ export interface RoundWorker {
   segment(request: RequestOf<'segment'>, signal: AbortSignal): Promise<EnclaveEvent>;
   /** @throws Rejection PARTIAL_*, ROUND_PARTIALS and those of receipts and weights */
   take(ciphertext: Uint8Array): Promise<void>;
-  /** @returns the round's checkpoint, and behind the last round the result @throws Rejection ROUND_PARTIALS */
+  /**
+   * @returns the round's checkpoint, and at the job's end the result; of a job that its rule has ended the result alone
+   * @throws Rejection ROUND_PARTIALS
+   */
   average(request: RequestOf<'average'>): Promise<EnclaveEvent[]>;
   close(): Promise<void>;
 }
@@ -84,10 +88,14 @@ export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorke
     return (loaded = { threads, engine: await loadEngine(job, threads) });
   }
 
+  const finish = (position: Position): Promise<EventOf<'result'>> =>
+    finishJob(job, position, callbacks.keys, callbacks.watch, callbacks.piece);
+
   return {
     async segment({ index, checkpoint, threads }, signal) {
       const start = await positionOf(checkpoint);
       requireSegment(division, start, index);
+      requireGoingOn(start);
       const { engine } = await engineFor(threads);
       const steps = {
         weights: start.weights,
@@ -115,14 +123,15 @@ export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorke
     async average({ checkpoint }) {
       const round = partials.toSorted((a, b) => a.statement.stepFrom - b.statement.stepFrom);
       partials = [];
-      const { statement, position: unsigned } = await averaged(job, await positionOf(checkpoint), round, callbacks);
+      const start = await positionOf(checkpoint);
+      if (isOver(start.chain)) return [await finish(start)];
+      const { statement, position: unsigned } = await averaged(job, start, round, callbacks);
       evaluator ??= await openEvaluator(job, loaded?.threads ?? 1);
       const measured = await evaluatedRound(unsigned, evaluator, callbacks);
       const { event, position } = await signedRound(job, callbacks, statement, measured, await sealingKey);
       known = { sealed: event.ciphertext, position };
-      const isOver = position.step >= job.manifest.steps || evaluator?.isOver(position.chain) === true;
-      if (!isOver) return [event];
-      return [event, await finishJob(job, position, callbacks.keys, callbacks.watch, callbacks.piece)];
+      const hasEnded = position.step >= job.manifest.steps || isOver(position.chain);
+      return hasEnded ? [event, await finish(position)] : [event];
     },
 
     async close() {
@@ -215,6 +224,17 @@ function requireSegment({ workers, segmentSteps }: Division, { step }: Position,
     got: `segment ${index}`,
     rule: 'enclave/SPEC.md, rounds',
     action: 'send the checkpoint of the round that the segment is of',
+  });
+}
+
+/** A job that its rule has ended is trained no further: `average` seals it as it stands. */
+function requireGoingOn({ step, chain }: Position): void {
+  if (!isOver(chain)) return;
+  throw new Rejection('ROUND_SEGMENT', {
+    expected: 'a checkpoint of a job that goes on',
+    got: `one at step ${step}, where the last evaluation ended the job`,
+    rule: 'enclave/SPEC.md, rounds',
+    action: 'ask for the average of this checkpoint, which gives the result',
   });
 }
 

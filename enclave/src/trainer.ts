@@ -2,7 +2,7 @@
  * Trains one job from its start or a checkpoint to its end: run a segment, commit the weights, sign the receipt, seal
  * the checkpoint, tell the host.
  */
-import { equalBytes, Rejection } from '#attestation/base';
+import { equalBytes } from '#attestation/base';
 import { checkpointPiecesContext, encodeCheckpointHead, encodeStepStatement, signReceipt } from '#attestation/records';
 import { checkpointKey, sealCheckpoint, sealPieces } from '#libs/sealing';
 import { divideSteps, encodeWeights, weightParts, type Weights } from '#libs/step';
@@ -11,6 +11,8 @@ import { bestOf } from './best.js';
 import { checkChain, linked, noChain, segmentStatement, type Chain } from './chain.js';
 import { loadEngine, type LoadedEngine } from './engine/load-engine.js';
 import { openEvaluator, type Evaluator, type Measured } from './evaluate.js';
+import { isOver } from './evaluated.js';
+import { checkpointRefused } from './failure.js';
 import type { SessionKeys } from './keys.js';
 import { isLarge, sendPieces, stateBytes, type SendPiece } from './pieces.js';
 import { evaluationTeller, progressGate, toldEdges, type EvaluationTeller, type ProgressGate } from './progress.js';
@@ -60,7 +62,7 @@ export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Po
   const evaluator = await openEvaluator(job, context.threads);
   const teller = evaluationTeller(job, position.chain, (event) => context.evaluated(event));
   try {
-    while (position.step < job.manifest.steps && evaluator?.isOver(position.chain) !== true) {
+    while (position.step < job.manifest.steps && !isOver(position.chain)) {
       const trained = await trainSegment(job, { engine, evaluator }, position, { ...context, gate, teller });
       const signed = await sign(job, trained, context);
       position = signed;
@@ -74,7 +76,7 @@ export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Po
   return position;
 }
 
-/** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, CHECKPOINT_SESSION, CHECKPOINT_RECEIPT, WEIGHTS_* */
+/** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, CHECKPOINT_SESSION, CHECKPOINT_RECEIPT, CHECKPOINT_EVALUATIONS, WEIGHTS_* */
 export async function startOf(job: ReadyJob, sealingKey: Uint8Array, given: GivenCheckpoint | null): Promise<Position> {
   const { weights: start, border: first } = job.genesis;
   if (given === null) return { step: 0, weights: start, borders: [first], chain: noChain, best: null };
@@ -94,12 +96,8 @@ export async function startOf(job: ReadyJob, sealingKey: Uint8Array, given: Give
     const own = { step, weights, digest: borders.at(-1)! };
     return { step, borders, weights, chain, best: bestOf(job, chain, own, checkpoint.best) };
   }
-  throw new Rejection('CHECKPOINT_STATE', {
-    expected: 'borders from the start weights to the weights of the checkpoint, one per segment',
-    got: `${borders.length} borders at step ${step}`,
-    rule: 'enclave/SPEC.md, checkpoints',
-    action: 'go on from another checkpoint, or from the start',
-  });
+  const expected = 'borders from the start weights to the weights of the checkpoint, one per segment';
+  throw checkpointRefused('CHECKPOINT_STATE', expected, `${borders.length} borders at step ${step}`);
 }
 
 interface Running {

@@ -28,7 +28,7 @@ async function train(files: Map<string, Uint8Array>, { failAt = Infinity, of = m
       },
     },
     () => performance.now(),
-    () => undefined,
+    { onProgress: () => undefined, onEvaluation: () => undefined },
   );
 }
 
@@ -46,6 +46,10 @@ it('refuses a checkpoint of another run, and one that is not whole', async () =>
   const files = new Map<string, Uint8Array>();
   await train(files);
   const good = files.get('checkpoint')!;
+  const table = new TextEncoder().encode('rooms,price\n3,100\n'.repeat(20));
+  await expect(train(new Map([['checkpoint', table]]))).rejects.toMatchObject({
+    detail: { action: expect.stringMatching(/^name a file that does not exist yet/) as unknown },
+  });
   const other = { ...manifest, batch: 2 };
   await expect(train(new Map([['checkpoint', good]]), { of: other })).rejects.toThrow('CHECKPOINT_RUN');
   const changed = records.map((value, i) => (i === 0 ? value ^ 1 : value));
@@ -56,8 +60,8 @@ it('refuses a checkpoint of another run, and one that is not whole', async () =>
     ['CHECKPOINT_FILE', new Uint8Array()],
     ['CHECKPOINT_FILE', good.subarray(1)],
     ['CHECKPOINT_FILE', good.subarray(0, state - 1)],
-    ['WEIGHTS_LENGTH', good.subarray(0, -1)],
-    ['WEIGHTS_LENGTH', concatBytes(good, Uint8Array.of(0))],
+    ['CHECKPOINT_FILE', good.subarray(0, -1)],
+    ['CHECKPOINT_FILE', concatBytes(good, Uint8Array.of(0))],
     ['CHECKPOINT_FILE', good.with(state, good[state]! ^ 1)],
     ['CHECKPOINT_FILE', good.with(state - 33, 7)],
     ['CHECKPOINT_FILE', good.with(state - 33, 5)],
@@ -65,6 +69,12 @@ it('refuses a checkpoint of another run, and one that is not whole', async () =>
   for (const [code, bytes] of forged) {
     await expect(train(new Map([['checkpoint', bytes]])), code).rejects.toThrow(code);
   }
+  await expect(train(new Map([['checkpoint', good.subarray(0, -1)]]))).rejects.toMatchObject({
+    detail: {
+      expected: expect.stringMatching(/ in checkpoint$/) as unknown,
+      action: 'delete the file, which is damaged, and train from the start',
+    },
+  });
 });
 
 /** W, b, and two moments of each. */

@@ -39,30 +39,51 @@ export function* checkpointParts({ manifest, run }: CheckpointedRun, { step, wei
   yield* weightParts(weights);
 }
 
-/** @throws Rejection CHECKPOINT_FILE where it is not whole, CHECKPOINT_RUN where it is of another run; WEIGHTS_* */
-export function readCheckpoint({ manifest, run }: CheckpointedRun, bytes: Uint8Array): Reached {
+/**
+ * @param path of the file, for refusals
+ * @throws Rejection CHECKPOINT_FILE where it is not whole, CHECKPOINT_RUN where it is of another run
+ */
+export function readCheckpoint({ manifest, run }: CheckpointedRun, bytes: Uint8Array, path: string): Reached {
   const isOurs = bytes.length >= headBytes && equalBytes(bytes.subarray(0, magic.length), magic);
-  if (!isOurs) throw refused('CHECKPOINT_FILE', 'a checkpoint of this engine', `${bytes.length} other bytes`, damaged);
+  if (!isOurs)
+    throw refused('CHECKPOINT_FILE', `a checkpoint of this engine in ${path}`, `${bytes.length} other bytes`, other);
   let at = magic.length;
   const next = (length: number): Uint8Array => bytes.subarray(at, (at += length));
   if (!equalBytes(next(runBytes), run)) {
     const action = 'name another file for this run, or the manifest and the data that it is of';
-    throw refused('CHECKPOINT_RUN', 'a checkpoint of this manifest and these records', 'one of others', action);
+    throw refused(
+      'CHECKPOINT_RUN',
+      `a checkpoint of this manifest and these records in ${path}`,
+      'one of others',
+      action,
+    );
   }
   const steps = next(stepBytes);
   const step = Number(new DataView(steps.buffer, steps.byteOffset).getBigUint64(0));
-  if (step > manifest.steps) throw refused('CHECKPOINT_FILE', `at most ${manifest.steps} steps`, `${step}`, damaged);
+  if (step > manifest.steps)
+    throw refused('CHECKPOINT_FILE', `at most ${manifest.steps} steps in ${path}`, `${step}`, damaged);
   const head = bytes.subarray(0, at);
   const digest = next(digestBytes);
-  const weights = decodeWeights(manifest, bytes.subarray(at));
+  const weights = stateIn(manifest, bytes.subarray(at), path);
   if (equalBytes(digestOf(head, manifest, weights), digest)) return { step, weights };
-  throw refused('CHECKPOINT_FILE', 'the state and the step that its head names', 'others', damaged);
+  throw refused('CHECKPOINT_FILE', `the state and the step that the head of ${path} names`, 'others', damaged);
+}
+
+function stateIn(manifest: JobManifest, bytes: Uint8Array, path: string): Weights {
+  try {
+    return decodeWeights(manifest, bytes);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    const { expected, got } = error.detail;
+    throw refused('CHECKPOINT_FILE', `${expected} of state in ${path}`, got, damaged);
+  }
 }
 
 function digestOf(head: Uint8Array, manifest: JobManifest, weights: Weights): Uint8Array {
   return keccakParts([head, stateDigest(manifest, weights, keccakParts)]);
 }
 
+const other = 'name a file that does not exist yet, or one that a run of this engine has written';
 const damaged = 'delete the file, which is damaged, and train from the start';
 
 function refused(code: string, expected: string, got: string, action: string): Rejection {

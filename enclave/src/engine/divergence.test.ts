@@ -65,7 +65,7 @@ it('and the same whatever the calls of the runtime are', async () => {
 it('under exact descent the exponent to raise is named, and does not diverge', async () => {
   const violation = await netOutcome(exact(2));
   expect(violation).toMatchObject({ tensor: 'n0.W', growth: { steps: 1 } });
-  expect(violation!.detail.action).toContain('e from 2 to 5;');
+  expect(violation!.detail.action).toContain('e from 2 to 5 (--lr 0.71 of model init);');
   expect(await netOutcome(exact(5))).toBeNull();
 });
 

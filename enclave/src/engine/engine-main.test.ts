@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -49,6 +49,15 @@ const manifest = {
   order: 'affine',
   seed: `0x${'5a'.repeat(32)}`,
 };
+const netRequest = {
+  manifest: {
+    ...{ fxt: 2, seed: manifest.seed, batch: 4, steps: 2, input: { shape: [5], frac: 8 }, a: 8, g: 12, wint: 3 },
+    ...{ layers: [{ op: 'dense', out: 3 }], loss: { kind: 'softmax-ce', E: 12, k: 28 } },
+    optimizer: { kind: 'sgd', lr: { frac: 24, points: [[0, 16_777]] } },
+  },
+  ...{ records: join(folder, 'records'), digestAt: [2] },
+};
+writeFileSync(netRequest.records, new Uint8Array(8 * 6));
 const request = { manifest, images, labels: labelsPath, digestAt: [0, 3, 12] };
 
 interface Ended {
@@ -113,6 +122,23 @@ describe('engine process', () => {
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code } });
   });
+
+  it.skipIf(!existsSync('/dev/full'))(
+    'names a file for which there is no space, and leaves nothing of it',
+    async () => {
+      const path = join(folder, 'full');
+      symlinkSync('/dev/full', `${path}.partial`);
+      const { status, stdout } = await engineProcess(JSON.stringify({ ...netRequest, out: path }));
+      expect(status).toBe(1);
+      const detail = {
+        code: 'FILE_UNWRITABLE',
+        expected: expect.stringContaining(path),
+        got: 'no space left (ENOSPC)',
+      };
+      expect(JSON.parse(stdout)).toMatchObject({ error: detail });
+      expect(readdirSync(folder).filter((name) => name.startsWith('full'))).toEqual([]);
+    },
+  );
 
   it.each<[string, unknown]>([
     ['no object', 7],

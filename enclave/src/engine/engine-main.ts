@@ -5,10 +5,10 @@
  * One JSON document on stdout: {"digests":{"0":"…"},"samplesPerSecond":n} and exit status 0, or
  *   {"error":{"code","family","expected","got","rule"}} and exit status 1.
  * Progress on stderr, one JSON object per line: {"step","loss","accuracy","edges"}; `"isCounted":true` has nets of fxt 2 count
- * on their edges (libs/step/SPEC.md §21.1).
+ * on their edges (libs/step/SPEC.md §21.1), and `"validation":"records"` measures on the way: {"step","metrics"}.
  */
 import { existsSync } from 'node:fs';
-import { open, readFile, rename, stat } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { CodedError, ConfigurationError, Rejection } from '#attestation/base';
 import { idxBytesMax, manifestBytesMax } from '#libs/step';
 import { parseEngineRequest, runEngine, type EngineReport } from './engine-run.js';
@@ -60,15 +60,34 @@ async function readLimited(path: string): Promise<Uint8Array> {
 
 async function writeParts(path: string, parts: Iterable<Uint8Array>): Promise<void> {
   const partial = `${path}.partial`;
-  const file = await open(partial, 'w', 0o600);
   try {
-    for (const part of parts) await file.writeFile(part);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(partial, 'w', 0o600);
+    try {
+      for (const part of parts) await file.writeFile(part);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    const { errno, code = '' } = error as NodeJS.ErrnoException;
+    // Without a number of the operating system it is a fault of the parts.
+    throw errno === undefined ? error : unwritable(path, code);
   }
-  await rename(partial, path);
 }
+
+function unwritable(path: string, code: string): ConfigurationError {
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return new ConfigurationError('FILE_UNWRITABLE', {
+    expected: `a file that can be written at ${path}`,
+    got: isFull ? `no space left (${code})` : code,
+    rule: 'engine request',
+    action: isFull ? 'free some space on that disk' : 'name another path, or see what stands there',
+  });
+}
+
+const tell = (told: object): void => void process.stderr.write(`${JSON.stringify(told)}\n`);
 
 async function main(): Promise<EngineReport> {
   const request = parseEngineRequest(await readStdin());
@@ -80,7 +99,7 @@ async function main(): Promise<EngineReport> {
       write: writeParts,
     },
     () => performance.now(),
-    (progress) => process.stderr.write(`${JSON.stringify(progress)}\n`),
+    { onProgress: tell, onEvaluation: tell },
   );
 }
 

@@ -20,6 +20,7 @@ import { Engine, type ChunkProgress, type EngineOptions, type TrainRequest } fro
 import { NetEngine } from './net-engine.js';
 import { selfTest } from './self-test.js';
 import { startOfJob } from '../start.js';
+import { Validation, type Evaluated } from './validation.js';
 
 interface EngineRequest extends EngineOptions {
   /** Parsed JSON of a manifest. */
@@ -29,6 +30,8 @@ interface EngineRequest extends EngineOptions {
   readonly labels?: string;
   /** Of `fxt/2`: path of records of layout 2, in shuffled order. */
   readonly records?: string;
+  /** Of `fxt/2` whose manifest evaluates: path of the records to measure on, from the start of the run. */
+  readonly validation?: string;
   /** Of a manifest that starts from weights: path of the canonical bytes of all parameters. */
   readonly start?: string;
   /** Numbers of finished steps after which to take the state digest; the run ends with the largest. */
@@ -49,6 +52,14 @@ export interface EngineReport {
   readonly samplesPerSecond: number;
   /** Of a run with a checkpoint: steps that it had done before. */
   readonly resumedFrom?: number;
+  /** Of a run that the manifest's rule may end: steps done, and the state that it gives, which is the best. */
+  readonly best?: { readonly done: number; readonly step: number; readonly digest: string };
+}
+
+/** What is told of a run while it goes on. */
+interface EngineWatch {
+  onProgress(progress: Omit<ChunkProgress, 'weights'>): void;
+  onEvaluation(evaluated: Evaluated): void;
 }
 
 /** Bytes of files by path, with their limit enforced. */
@@ -63,7 +74,7 @@ interface EngineFiles {
 const common = ['manifest', 'digestAt', 'threads', 'optimization', 'isCounted', 'out'];
 const sources = [
   ['images', 'labels'],
-  ['records', 'start', 'checkpoint'],
+  ['records', 'start', 'checkpoint', 'validation'],
 ] as const;
 const levels = ['disabled', 'basic', 'extended', 'all'];
 const digestsMax = 1_000;
@@ -114,16 +125,17 @@ export async function runEngine(
   request: EngineRequest,
   files: EngineFiles,
   clock: () => number,
-  onProgress: (progress: Omit<ChunkProgress, 'weights'>) => void,
+  { onProgress, onEvaluation }: EngineWatch,
 ): Promise<EngineReport> {
   const manifest = parseJobManifest(request.manifest);
   await selfTest(request);
-  const { engine, held, run } = await loaded(manifest, request, files);
+  const { engine, held, run, validation } = await loaded(manifest, request, files);
   try {
     const resumedFrom = held.step;
     const digests: Record<string, string> = {};
+    const digestOf = (weights: Weights): string => toHex(stateDigest(manifest, weights, keccakParts));
     let milliseconds = 0;
-    for (const next of stopsOf(request, resumedFrom)) {
+    for (const next of stopsOf(request, resumedFrom, validation?.steps)) {
       const began = clock();
       const { step, weights } = held;
       const training = engine.train({
@@ -137,27 +149,41 @@ export async function runEngine(
       held.weights = await training;
       held.step = next;
       milliseconds += clock() - began;
-      if (request.digestAt.includes(next)) digests[next] = toHex(stateDigest(manifest, held.weights, keccakParts));
+      if (request.digestAt.includes(next)) digests[next] = digestOf(held.weights);
       const { checkpoint } = request;
       if (run !== null && next > step) await files.write(checkpoint!.path, checkpointParts(run, held));
+      if (validation === null || next === step || !validation.steps.includes(next)) continue;
+      onEvaluation(await validation.evaluate({ ...held }));
+      if (validation.isOver) break;
     }
-    if (request.out !== undefined) await files.write(request.out, weightParts(held.weights));
+    const best = validation?.best ?? null;
+    if (request.out !== undefined) await files.write(request.out, weightParts((best ?? held).weights));
     const done = held.step - resumedFrom;
     const samplesPerSecond = done === 0 ? 0 : Math.round((done * manifest.batch * 1000) / milliseconds);
-    return { digests, samplesPerSecond, ...(run !== null && { resumedFrom }) };
+    return {
+      ...{ digests, samplesPerSecond },
+      ...(run !== null && { resumedFrom }),
+      ...(best !== null && { best: { done: held.step, step: best.step, digest: digestOf(best.weights) } }),
+    };
   } finally {
+    await validation?.close();
     await engine.close();
   }
 }
 
 /** Numbers of finished steps at which something is to be done, in order. @throws Rejection ENGINE_REQUEST */
-function stopsOf({ digestAt, checkpoint }: EngineRequest, resumedFrom: number): readonly number[] {
+function stopsOf(
+  { digestAt, checkpoint }: EngineRequest,
+  resumedFrom: number,
+  evaluated: readonly number[] = [],
+): readonly number[] {
   const [first, last] = [Math.min(...digestAt), Math.max(...digestAt)];
   if (first < resumedFrom)
     throw wrongSource(`digests from step ${resumedFrom} on, as the checkpoint has it`, `${first}`);
   const stops = new Set(digestAt);
   const every = checkpoint?.everySteps ?? Infinity;
   for (let step = every * (Math.floor(resumedFrom / every) + 1); step < last; step += every) stops.add(step);
+  for (const step of evaluated) if (step > resumedFrom && step < last) stops.add(step);
   return [...stops].sort((a, b) => a - b);
 }
 
@@ -170,6 +196,8 @@ interface Loaded {
   readonly held: { step: number; weights: Weights };
   /** Null where no checkpoint is asked for. */
   readonly run: CheckpointedRun | null;
+  /** Null where nothing is measured on the way. */
+  readonly validation: Validation | null;
 }
 
 async function loaded(manifest: JobManifest, request: EngineRequest, files: EngineFiles): Promise<Loaded> {
@@ -178,12 +206,21 @@ async function loaded(manifest: JobManifest, request: EngineRequest, files: Engi
     const parts = request.start === undefined ? [] : [await files.read(request.start)];
     const { state, frozen } = startOfJob(manifest, parts);
     const records = await files.read(request.records);
+    if (request.checkpoint !== undefined && manifest.stop !== null) {
+      throw wrongSource('a manifest without stop beside a checkpoint', 'one whose rule needs all evaluations');
+    }
     const run = request.checkpoint === undefined ? null : await runOf(manifest, records);
     const kept = run === null ? null : await files.find(request.checkpoint!.path);
-    const held = kept === null ? { step: 0, weights: state } : readCheckpoint(run!, kept);
+    const held = kept === null ? { step: 0, weights: state } : readCheckpoint(run!, kept, request.checkpoint!.path);
     const engine = await NetEngine.open(manifest, frozen, request);
     const dataset = engine.load(splitNetRecords(manifest, records));
-    return { engine: { train: (one) => engine.train({ ...one, dataset }), close: () => engine.close() }, held, run };
+    const apart = request.validation === undefined ? null : await files.read(request.validation);
+    const validation = apart && (await Validation.open(manifest, frozen, apart, request.threads));
+    const training = {
+      train: (one: Omit<TrainRequest, 'dataset'>) => engine.train({ ...one, dataset }),
+      close: () => engine.close(),
+    };
+    return { engine: training, held, run, validation };
   }
   if (request.images === undefined || request.labels === undefined) throw wrongSource('IDX files', 'records');
   const engine = await Engine.open(manifest, request);
@@ -193,7 +230,7 @@ async function loaded(manifest: JobManifest, request: EngineRequest, files: Engi
   const dataset = engine.load(orderExamples(manifest, images, labels, order));
   return {
     engine: { train: (one) => engine.train({ ...one, dataset }), close: () => engine.close() },
-    ...{ held: { step: 0, weights: initialWeights(manifest) }, run: null },
+    ...{ held: { step: 0, weights: initialWeights(manifest) }, run: null, validation: null },
   };
 }
 
