@@ -20,6 +20,7 @@ import { KeyScopes1763845000000 } from './1763845000000-key-scopes.js';
 import { NodePreflights1763850000000 } from './1763850000000-node-preflights.js';
 import { ProverKeys1763855000000 } from './1763855000000-prover-keys.js';
 import { LeaseNode1763860000000 } from './1763860000000-lease-node.js';
+import { ClaimedAt1763865000000 } from './1763865000000-claimed-at.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -42,4 +43,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   NodePreflights1763850000000,
   ProverKeys1763855000000,
   LeaseNode1763860000000,
+  ClaimedAt1763865000000,
 ];

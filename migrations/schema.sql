@@ -285,6 +285,7 @@ CREATE TABLE "renewal" (
 
 CREATE TABLE "segment_proof" (
   "blob" text,
+  "claimed_at" timestamp with time zone,
   "document" text,
   "expires_at" timestamp with time zone NOT NULL,
   "fence" integer NOT NULL,

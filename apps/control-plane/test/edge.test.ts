@@ -1,7 +1,7 @@
 /** What answers say: whose word it is, what may be kept of it, and what was wrong with the request. */
 import { createHash } from 'node:crypto';
 import request from 'supertest';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { to0x } from '#attestation/base';
 import { pattern } from '#libs/wire';
 import { keys, startTestPlane, type TestPlane } from './harness.js';
@@ -112,11 +112,30 @@ describe('headers', () => {
     expect(put.headers['etag']).toBeUndefined();
   });
 
-  it('W-L1 the pages load nothing from elsewhere and stand in no frame', async () => {
-    const page = await server().get('/docs').expect(200);
-    expect(page.headers['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
-    expect(page.headers['x-frame-options']).toBe('DENY');
-    expect(page.text).not.toMatch(/(src|href)="https?:/);
+  it.each(['/docs', '/docs/', '/DOCS', '/Docs/'])(
+    'W-L1 %s loads nothing from elsewhere and stands in no frame',
+    async (path) => {
+      const page = await server().get(path).expect(200);
+      expect(page.headers['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+      expect(page.headers['x-frame-options']).toBe('DENY');
+      expect(page.text).not.toMatch(/(src|href)="https?:/);
+    },
+  );
+});
+
+describe('what everybody may read', () => {
+  it('counts the jobs of /metrics once for all who ask within seconds', async () => {
+    const scrape = async (): Promise<string> => (await server().get('/metrics').expect(200)).text;
+    const submitted = (text: string): number => Number(/veritrain_jobs\{state="submitted"\} (\d+)/.exec(text)![1]);
+    const clock = vi.spyOn(test.clock, 'monotonic').mockReturnValue(performance.now() + 60_000);
+    const before = submitted(await scrape());
+    const job = await submitFunded(test);
+    const texts = await Promise.all(Array.from({ length: 50 }, scrape));
+    expect(texts.map(submitted)).toEqual(texts.map(() => before));
+    clock.mockReturnValue(performance.now() + 120_000);
+    expect((await Promise.all(Array.from({ length: 50 }, scrape))).map(submitted)).toEqual(texts.map(() => before + 1));
+    clock.mockRestore();
+    await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
   });
 });
 

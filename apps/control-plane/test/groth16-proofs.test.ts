@@ -111,7 +111,7 @@ describe('a Groth16 proof', () => {
         waitMs: 0,
         jobId: job.jobId,
       });
-    expect(await claim(keyless)).toEqual({ task: null, left: 1 });
+    expect(await claim(keyless)).toEqual({ task: null, elsewhere: null, left: 1 });
     const { jobId, index, fence } = ProofTask.parse((await claim(prover)).task);
     const deliver = async (bundle: Uint8Array, document: string) => {
       const message = { nodeId: prover, jobId, index, fence, blob: await storeBlob(test, bundle), document };

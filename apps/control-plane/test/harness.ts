@@ -132,7 +132,7 @@ class TestChain implements ChainReader {
   }
 }
 
-/** Accepts every evidence that does not say `refused`, whatever it is. */
+/** Accepts every evidence that does not say `refused`, whatever it is; with a remark where it says `of no hardware`. */
 export class TestAppraiser implements EvidenceAppraiser {
   policyDigest(policy: Uint8Array): Uint8Array {
     return new Uint8Array(createHash('sha256').update(policy).digest());
@@ -140,9 +140,12 @@ export class TestAppraiser implements EvidenceAppraiser {
 
   appraise({ evidence }: { evidence: Uint8Array }): Promise<EvidenceVerdict> {
     const isRefused = Buffer.from(evidence).includes('refused');
+    const isSimulated = Buffer.from(evidence).includes('of no hardware');
     const check = { code: 'TEST_DEBUG', status: isRefused ? 'refused' : 'met', got: 'x', rule: 'no debugging' };
-    const tier = isRefused ? 'contraindicated' : 'affirming';
-    return Promise.resolve({ tier, checks: [check], receiptKey: isRefused ? null : receiptKey, devices: [] });
+    const remark = { code: 'SIMULATED_HARDWARE', status: 'warned', got: 'x', rule: 'hardware' };
+    const tier = isRefused ? 'contraindicated' : isSimulated ? 'warning' : 'affirming';
+    const checks = [check, ...(isSimulated ? [remark] : [])];
+    return Promise.resolve({ tier, checks, receiptKey: isRefused ? null : receiptKey, devices: [] });
   }
 }
 

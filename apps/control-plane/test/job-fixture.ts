@@ -57,11 +57,14 @@ const session = await madeSession(provider);
 const evidence = toBase64(session.evidence);
 /** What a node reports of a session that it shows. */
 export const shown = { evidence, endorsements: noEndorsements };
-/** The same of one that the test appraiser refuses. */
-export const shownInVain = {
-  evidence: toBase64((await madeSession(provider, { claims: 'refused' })).evidence),
+const shownWith = async (claims: string) => ({
+  evidence: toBase64((await madeSession(provider, { claims })).evidence),
   endorsements: noEndorsements,
-};
+});
+/** The same of one that the test appraiser refuses. */
+export const shownInVain = await shownWith('refused');
+/** The same of one whose hardware the test appraiser finds simulated. */
+export const shownSimulated = await shownWith('of no hardware');
 
 export const manifest: Manifest = profileManifest('fx1', { ...madeShape, steps: 6 });
 

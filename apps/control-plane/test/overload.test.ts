@@ -32,7 +32,9 @@ function talk(port: number, send: (socket: Socket) => void): Promise<string> {
 function problemIn(answer: string): { status: number; code: string } {
   const [head, body] = answer.split('\r\n\r\n');
   expect(head).toContain('content-type: application/problem+json');
-  return { status: Number(head!.split(' ')[1]), code: (JSON.parse(body!) as { code: string }).code };
+  const { code, action } = JSON.parse(body!) as { code: string; action: string };
+  expect(action).not.toBe('');
+  return { status: Number(head!.split(' ')[1]), code };
 }
 
 describe('slow and broken clients', () => {

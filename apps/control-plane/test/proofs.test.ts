@@ -1,5 +1,6 @@
 /** Jobs whose steps are proved: who may take them, how segments are claimed, what is refused. Proofs are made in test/e2e. */
 import { randomBytes } from 'node:crypto';
+import { sha256 } from '@noble/hashes/sha2.js';
 import { In } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromHex, to0x, toBase64 } from '#attestation/base';
@@ -138,7 +139,7 @@ describe('a job without a TEE', () => {
     await test.send(pattern.leaseEntrusted, refOf(grant));
     expect(await stateOf(test, job)).toMatchObject({ state: 'keyed' });
     await test.send(pattern.leaseRunning, refOf(grant));
-    expect(await claim(prover, job.jobId)).toEqual({ task: null, left: 3 });
+    expect(await claim(prover, job.jobId)).toEqual({ task: null, elsewhere: null, left: 3 });
   });
 
   it('takes statements that wait for their proof, and no receipt of a node without a TEE', async () => {
@@ -193,7 +194,7 @@ describe('a job without a TEE', () => {
 
     it('can be counted without a claim', async () => {
       const question = { nodeId: trainer, waitMs: 0, jobId: job.jobId, countOnly: true };
-      expect(await test.send(pattern.proofAcquire, question)).toEqual({ task: null, left: 3 });
+      expect(await test.send(pattern.proofAcquire, question)).toEqual({ task: null, elsewhere: null, left: 3 });
     });
 
     it('let their prover read the checkpoint and the shards', async () => {
@@ -258,6 +259,62 @@ describe('a job without a TEE', () => {
       expect(await deliver({ document: '{}\u0000' })).toBe('PROOF_STATEMENT');
     });
 
+    it('are claimed over by the provider that lacks them, and by nobody else', async () => {
+      await pass(20);
+      await pass(20);
+      const foreign = ProofTask.parse((await claim(other, job.jobId, 'otherOperator')).task);
+      expect([foreign.index, (await claim(prover, job.jobId)).task?.index]).toEqual([1, 2]);
+      const insist = async (nodeId: string, holding: number[], who: 'operator' | 'otherOperator' = 'operator') => {
+        const question = { nodeId, waitMs: 0, jobId: job.jobId, holding, insists: true };
+        return (await test.send<{ task: ProofTask | null }>(pattern.proofAcquire, question, who)).task;
+      };
+      expect(await insist(other, [], 'otherOperator')).toBeNull();
+      expect(await insist(trainer, [0, 1, 2])).toBeNull();
+      expect(await insist(trainer, [1])).toMatchObject({ index: 0, fence: first.fence + 1 });
+      expect(await insist(trainer, [0, 2])).toMatchObject({ index: 1, fence: foreign.fence + 1 });
+      const progress = { phase: 'prove', percent: 0, etaSeconds: null };
+      const told = { ...refOfTask(other, foreign), ...progress };
+      expect(await test.send(pattern.proofProgress, told, 'otherOperator')).toEqual({ held: false });
+      // What was proved stays so, whoever claims it once more.
+      expect((await claim(other, job.jobId, 'otherOperator')).left).toBe(2);
+    });
+
+    it('are handed to the provider that lacks them, once proved', async () => {
+      const bytes = new Uint8Array(randomBytes(64));
+      const blob = to0x(sha256(bytes));
+      await test.as('otherOperator').put(`/v1/blobs/${blob}`, bytes).expect(204);
+      await test.as('operator').get(`/v1/blobs/${blob}`).expect(404);
+      const { manager } = test.plane.database.dataSource;
+      const proved = { blob, document: '{"of":1}', nodeId: other, doneAt: test.clock.now() };
+      await manager.update(SegmentProof, { jobId: job.jobId, index: 1 }, proved);
+      const ask = (nodeId: string, holding: number[], who: 'operator' | 'otherOperator' = 'operator') =>
+        test.send(pattern.proofAcquire, { nodeId, waitMs: 0, jobId: job.jobId, holding }, who);
+      expect(await ask(trainer, [0])).toMatchObject({
+        task: null,
+        elsewhere: { index: 1, blob, document: '{"of":1}' },
+      });
+      expect(await ask(trainer, [0, 1])).toMatchObject({ elsewhere: null });
+      expect(await ask(other, [0], 'otherOperator')).toMatchObject({ elsewhere: null });
+      await test.as('operator').get(`/v1/blobs/${blob}`).expect(200);
+    });
+
+    it('are kept by nobody longer than the terms give to a proof', async () => {
+      await pass(40);
+      const held = ProofTask.parse((await claim(other, job.jobId, 'otherOperator')).task);
+      const tell = async (): Promise<unknown> => {
+        const progress = { phase: 'load', percent: 0, etaSeconds: null };
+        return test.send(pattern.proofProgress, { ...refOfTask(other, held), ...progress }, 'otherOperator');
+      };
+      for (let seconds = 0; seconds < 600; seconds += 20) {
+        await pass(20);
+        expect(await tell()).toEqual({ held: true });
+      }
+      await pass(20);
+      expect(await tell()).toEqual({ held: false });
+      await pass(20);
+      expect((await claim(prover, job.jobId)).task).toMatchObject({ index: held.index, fence: held.fence + 1 });
+    });
+
     it('are nobody’s when the job has ended', async () => {
       await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
       const progress = { phase: 'prove', percent: 45, etaSeconds: null };
@@ -279,15 +336,17 @@ describe('a sampled job', () => {
     await confirm(test);
   };
 
-  it('is refused under terms that draw nothing, as is a draw of another job', async () => {
+  it('is refused under terms that draw nothing or too much, as is a draw of another job', async () => {
     const [sampled, full] = [provedJob(test.clock.at(), 'sampled'), provedJob(test.clock.at())];
-    for (const [{ body, spec }, terms] of [
-      [sampled, { ...sampled.terms, mode: JobMode.full }],
-      [full, { ...full.terms, mode: JobMode.sample, samples: 2 }],
+    const most = 8 * sampled.terms.segments;
+    for (const [code, { body, spec }, terms] of [
+      ['JOB_ASSURANCE', sampled, { ...sampled.terms, mode: JobMode.full }],
+      ['JOB_ASSURANCE', full, { ...full.terms, mode: JobMode.sample, samples: 2 }],
+      ['JOB_SAMPLES', sampled, { ...sampled.terms, samples: most + 1 }],
     ] as const) {
       const mixed = { ...body, terms: termsJson({ ...terms, specDigest: specDigestOf(spec) }) };
       const { body: problem } = await test.as('client').post('/v1/jobs', mixed).expect(422);
-      expect(problem.code).toBe('JOB_ASSURANCE');
+      expect(problem.code).toBe(code);
     }
   });
 
@@ -303,7 +362,7 @@ describe('a sampled job', () => {
       const report = { step: index + 1, statement: statementOf(job, index), receipt: '', blob: await storeBlob(test) };
       await test.send(pattern.leaseCheckpoint, { ...refOf(grant), ...report });
     }
-    expect(await claim(prover, job.jobId)).toEqual({ task: null, left: 0 });
+    expect(await claim(prover, job.jobId)).toEqual({ task: null, elsewhere: null, left: 0 });
     await test.send(pattern.leaseDeliver, { ...refOf(grant), ...(await wholeDelivery()) });
     expect(await stateOf(test, job)).toMatchObject({ state: 'delivered' });
     await test.as('client').get(`/v1/jobs/${job.jobId}/bundle`).expect(409);

@@ -300,6 +300,34 @@ describe('requests', () => {
     expect(await problem(test.as('client').post('/v1/datasets', deep))).toBe('422 DATASET_MANIFEST');
   });
 
+  it('that are refused name the part, what came, and what to do', async () => {
+    const [client, admin] = [test.as('client'), test.as('admin')];
+    const bodyOf = async (sent: request.Test) => (await sent).body as Record<'expected' | 'got' | 'action', string>;
+    expect(await bodyOf(client.get('/v1/jobs/0xdeadbeef'))).toMatchObject({
+      expected: 'id: 0x and 64 lower-case hexadecimal digits',
+      got: '"0xdeadbeef"',
+    });
+    expect(await bodyOf(test.as('operator').get('/v1/nodes/nope'))).toMatchObject({
+      expected: 'id: Invalid UUID',
+      got: '"nope"',
+    });
+    expect(await bodyOf(admin.post('/v1/keys', { tenant: 'acme', role: 'operator' }))).toMatchObject({
+      expected: expect.stringContaining('a provider for the role operator') as string,
+      got: 'an object',
+    });
+    const secretive = { name: 'x', url: 'not a URL', secret: { apiKey: 'hidden' } };
+    expect(JSON.stringify(await bodyOf(client.post('/v1/webhooks', secretive)))).not.toContain('hidden');
+    for (const refused of [
+      raw('{'),
+      raw('x', 'application/json; charset=latin1'),
+      client.get('/v1/nothing'),
+      client.post('/v1/webhooks', { url: 'http://user:pass@127.0.0.1/' }),
+    ]) {
+      const { action } = await bodyOf(refused);
+      expect(action).not.toBe('');
+    }
+  });
+
   it('with NUL and halves of surrogate pairs in them are refused, and the refusal is kept', async () => {
     const client = test.as('client');
     for (const odd of ['\0', '\ud800']) {

@@ -13,6 +13,7 @@ import { LOGGER } from '../core/config/tokens.js';
 import { DeadLetters, ReplayContext, type Letter } from '../core/events/dead-letters.js';
 import { explain } from '../core/problem/explain.js';
 import { headersOf, problemOf } from '../core/problem/problem.js';
+import { wrongMethod } from './rest/method.js';
 
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -23,7 +24,14 @@ export class ProblemFilter implements ExceptionFilter {
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): Observable<never> | void {
-    const error = explain(thrown);
+    let error = explain(thrown);
+    if (error.code === 'ROUTE_UNKNOWN' && host.getType() === 'http') {
+      const wrong = wrongMethod(host.switchToHttp().getRequest<Request>());
+      if (wrong !== null) {
+        host.switchToHttp().getResponse<Response>().setHeader('allow', wrong.allow);
+        error = explain(wrong.error);
+      }
+    }
     this.denials.noteOf(error.code, host);
     const instance = host.getType() === 'http' ? requestId(host.switchToHttp().getRequest<Request>()) : 'urn:none';
     const problem = problemOf(error, instance, schemaOf[host.getType<keyof typeof schemaOf>()]);

@@ -64,15 +64,16 @@ export class Assignment {
 
   /** A segment to prove. @throws Rejection NODE_UNKNOWN, JOB_UNKNOWN */
   async acquireProof(principal: Principal, message: ProofAcquire, gone: AbortSignal): Promise<ProofAcquired> {
-    const { nodeId, jobId, waitMs, countOnly } = message;
+    const { nodeId, jobId, waitMs, countOnly, holding } = message;
     const until = performance.now() + waitMs;
     const { node } = await this.presence.of(principal, nodeId);
     for (;;) {
-      const claim = countOnly || gone.aborted ? null : await this.proofs.claim(node, jobId);
+      const claim = countOnly || gone.aborted ? null : await this.proofs.claim(node, message);
       const left = jobId === undefined ? null : await this.proofsLeft(jobId);
-      if (claim !== null) return { task: await this.describeTask(claim), left };
+      if (claim !== null) return { task: await this.describeTask(claim), elsewhere: null, left };
+      const elsewhere = jobId && holding ? await this.proofs.elsewhere(node, jobId, holding) : null;
       const wait = Math.min(until - performance.now(), lookAgainMilliseconds);
-      if (left === 0 || wait <= 0 || gone.aborted) return { task: null, left };
+      if (elsewhere !== null || left === 0 || wait <= 0 || gone.aborted) return { task: null, elsewhere, left };
       await this.signals.wait(dispatchTopic, wait, gone);
     }
   }

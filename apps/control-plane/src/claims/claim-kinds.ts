@@ -11,6 +11,8 @@ export interface ClaimKind<R extends SegmentClaim> {
   /** Types of the job's events. */
   readonly events: { readonly progress: string; readonly done: string; readonly failed: string };
   readonly isProof: boolean;
+  /** Unix milliseconds after which a claim is not prolonged; null: as often as its holder asks. */
+  endOf(job: Job, row: SegmentClaim): number | null;
   /** Who hears that a claim has ended, besides those who follow the job. */
   readonly topics: readonly string[];
   readonly rule: string;
@@ -18,11 +20,14 @@ export interface ClaimKind<R extends SegmentClaim> {
   place(job: Job, index: number): Record<string, unknown>;
 }
 
+const claimSecondsMin = 600;
+
 export const trainingClaims: ClaimKind<WorkerSegment> = {
   entity: WorkerSegment,
   states: [...waitingStates, ...leasedStates],
   events: { progress: 'training', done: 'segment', failed: 'segment-failed' },
   isProof: false,
+  endOf: () => null,
   topics: [dispatchTopic],
   rule: 'apps/control-plane/README.md, rounds',
   place(job, index) {
@@ -36,6 +41,12 @@ export const proofClaims: ClaimKind<SegmentProof> = {
   states: [...waitingStates, ...leasedStates, 'delivered', 'settled'],
   events: { progress: 'proving', done: 'proof', failed: 'proof-failed' },
   isProof: true,
+  // The terms say how long one proof may take; a claim that stays longer is somebody's who does not prove.
+  endOf(job, row) {
+    const { claimedAt } = row as SegmentProof;
+    const seconds = Math.max(openJob(job).terms.windows.provePer, claimSecondsMin);
+    return claimedAt && claimedAt.getTime() + 1000 * seconds;
+  },
   topics: [],
   rule: 'apps/control-plane/README.md, proofs',
   place: (_job, index) => ({ index }),

@@ -22,6 +22,8 @@ import { expiryFrom } from './expiry.js';
 /** A claim as its holder names it. */
 type ClaimRef = Pick<SegmentClaim, 'jobId' | 'index' | 'nodeId' | 'fence'>;
 
+type IsFree = (index: number) => boolean;
+
 /** A claim as its node is told of it; it expires at unix seconds. */
 export interface Claimed {
   readonly job: Job;
@@ -44,7 +46,7 @@ export class ClaimStore {
     { entity }: ClaimKind<SegmentClaim>,
     jobId: string,
     nodeId: string,
-    choose: (manager: EntityManager, job: Job, isFree: (index: number) => boolean) => Promise<C | null>,
+    choose: (manager: EntityManager, job: Job, isFree: IsFree, isOthers: IsFree) => Promise<C | null>,
   ): Promise<(C & Claimed) | null> {
     return this.database.transaction(async (manager) => {
       const job = await this.journal.lock(manager, jobId);
@@ -52,12 +54,18 @@ export class ClaimStore {
       const now = this.clock.now();
       const isFree = (row: SegmentClaim | undefined): boolean =>
         row === undefined || (row.doneAt === null && row.expiresAt < now);
-      const chosen = await choose(manager, job, (index) => isFree(rows.get(index)));
+      const isOthers = (row: SegmentClaim | undefined): boolean => row !== undefined && row.nodeId !== nodeId;
+      const chosen = await choose(
+        manager,
+        job,
+        (index) => isFree(rows.get(index)),
+        (index) => isOthers(rows.get(index)),
+      );
       if (chosen === null) return null;
       const { index } = chosen;
       const claim = { jobId, index, fence: (rows.get(index)?.fence ?? 0) + 1 };
       const expiresAt = expiryFrom(now, this.config);
-      await manager.save(entity, { ...claim, nodeId, expiresAt });
+      await manager.save(entity, { ...claim, nodeId, expiresAt, claimedAt: now });
       return { ...chosen, job, claim: { ...claim, expiresAt: Math.floor(expiresAt.getTime() / 1000) } };
     });
   }
@@ -88,7 +96,7 @@ export class ClaimStore {
     });
   }
 
-  /** Prolongs a claim. It is not held where it went to somebody else or the job has ended. @throws Rejection NODE_UNKNOWN */
+  /** Prolongs a claim. It is not held where it went to somebody else, its time is over or the job has ended. @throws Rejection NODE_UNKNOWN */
   async progress(
     kind: ClaimKind<SegmentClaim>,
     principal: Principal,
@@ -96,11 +104,16 @@ export class ClaimStore {
     figuresOf: (job: Job) => Record<string, unknown>,
   ): Promise<{ held: boolean }> {
     try {
-      await this.hold(kind, principal, ref, async (manager, job, row) => {
-        await this.change(manager, kind, row, { expiresAt: expiryFrom(this.clock.now(), this.config) });
+      const isOver = await this.hold(kind, principal, ref, async (manager, job, row) => {
+        const now = this.clock.now();
+        const end = kind.endOf(job, row);
+        if (end !== null && end < now.getTime()) return true;
+        await this.change(manager, kind, row, { expiresAt: expiryFrom(now, this.config) });
         const data = { ...kind.place(job, row.index), ...figuresOf(job), nodeId: ref.nodeId };
         await this.journal.record(manager, job.id, kind.events.progress, data);
+        return false;
       });
+      if (isOver) return { held: false };
     } catch (error) {
       if (error instanceof CodedError && error.code === 'LEASE_FENCED') return { held: false };
       throw error;

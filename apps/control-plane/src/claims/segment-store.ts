@@ -52,7 +52,9 @@ export class SegmentStore {
     const where = { parallel: MoreThan(1), state: 'running', provider, ...(jobId !== undefined && { id: jobId }) };
     const jobs = await this.database.manager.find(Job, { where, order: { seq: 'ASC' }, take: jobsLookedAt });
     for (const { id } of jobs.filter(({ requirements }) => canTrain(node, requirements))) {
-      const claim = await this.claims.take(trainingClaims, id, node.id, (...held) => this.first(node, ...held));
+      const claim = await this.claims.take(trainingClaims, id, node.id, (manager, job, isFree) =>
+        this.first(node, manager, job, isFree),
+      );
       if (claim !== null) return claim;
     }
     return null;

@@ -4,6 +4,7 @@ import {
   isNetDataset,
   jobIdOf,
   parseJobSpec,
+  samplesMaxOf,
   specDigestOf,
   type Assurance,
   type DatasetManifest,
@@ -106,13 +107,15 @@ function checkValue(requested: Assurance, priceWei: bigint, highValueFromWei: bi
 }
 
 /** Whoever reads the job as sampled must find a draw on the chain, and whoever does not, none. */
-function checkSampling(assurance: Assurance, { samples }: EscrowTerms): void {
+function checkSampling(assurance: Assurance, { samples, segments }: EscrowTerms): void {
   demand(
     'JOB_ASSURANCE',
     samples > 0 === (assurance === 'sampled'),
     'terms in mode SAMPLE for assurance sampled, and for no other',
     `assurance ${assurance}, terms ${samples > 0 ? `with a sample of ${samples}` : 'without a sample'}`,
   );
+  const most = samplesMaxOf(segments);
+  demand('JOB_SAMPLES', samples <= most, `at most ${most} samples of ${segments} segments`, `${samples}`);
 }
 
 /** Segments as one proof covers, under the plan that the spec's profile and variant give. @throws Rejection STEP_PLAN */

@@ -8,6 +8,10 @@ export class SegmentProof extends SegmentClaim {
   @Column({ type: 'text', nullable: true })
   document: string | null;
 
+  /** When its last claim was made; null: by a release that did not say. */
+  @Column({ type: 'timestamptz', nullable: true })
+  claimedAt: Date | null;
+
   @Column({ type: 'timestamptz', name: 'proved_at', nullable: true })
   doneAt: Date | null;
 }

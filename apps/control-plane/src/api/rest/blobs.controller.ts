@@ -162,12 +162,22 @@ export class BlobsController {
       .innerJoin(Lease, 'l', `l.job_id = c.job_id AND l.state = 'active'`)
       .where('c.blob = :sha256 AND l.tenant = :tenant', { sha256, tenant: caller.tenant })
       .getExists();
-    if (isLeased || (await this.startsLeased(caller, sha256))) return true;
+    if (isLeased || (await this.startsLeased(caller, sha256)) || (await this.provesOwn(caller, sha256))) return true;
     return manager
       .createQueryBuilder(Checkpoint, 'c')
       .innerJoin(SegmentProof, 'p', 'p.job_id = c.job_id AND p.proved_at IS NULL')
       .innerJoin(NodeRecord, 'n', 'n.id = p.node_id')
       .where('c.blob = :sha256 AND n.tenant = :tenant', { sha256, tenant: caller.tenant })
+      .getExists();
+  }
+
+  /** Whether it proves a segment of a job whose provider the caller's nodes work for: the stake for it is theirs. */
+  private provesOwn({ tenant }: Principal, sha256: string): Promise<boolean> {
+    return this.database.manager
+      .createQueryBuilder(SegmentProof, 'p')
+      .innerJoin(Job, 'j', 'j.id = p.job_id')
+      .innerJoin(NodeRecord, 'n', 'n.provider = j.provider')
+      .where('p.blob = :sha256 AND p.proved_at IS NOT NULL AND n.tenant = :tenant', { sha256, tenant })
       .getExists();
   }
 

@@ -19,7 +19,8 @@ interface HttpParts {
 export function configureHttp(app: NestExpressApplication, { logger, metrics, connections, config }: HttpParts): void {
   app.disable('x-powered-by');
   app.use(observe(logger, metrics, config.trustProxy));
-  app.use(shieldPages);
+  // Mounted, so that a path is shielded exactly when it is routed there: in any letter case.
+  app.use('/docs', shieldPages);
   if (config.corsOrigins.length > 0) app.enableCors(corsOf(config.corsOrigins));
   app.use('/graphql', app.get(GraphqlGate).handler);
   guardConnections(app.getHttpServer(), logger, metrics, connections);
@@ -79,11 +80,9 @@ const contentPolicy = [
   `form-action 'none'`,
 ].join('; ');
 
-function shieldPages(request: Request, response: Response, next: NextFunction): void {
-  if (request.path === '/docs' || request.path.startsWith('/docs/')) {
-    response.setHeader('content-security-policy', contentPolicy);
-    response.setHeader('x-frame-options', 'DENY');
-    response.setHeader('referrer-policy', 'no-referrer');
-  }
+function shieldPages(_request: Request, response: Response, next: NextFunction): void {
+  response.setHeader('content-security-policy', contentPolicy);
+  response.setHeader('x-frame-options', 'DENY');
+  response.setHeader('referrer-policy', 'no-referrer');
   next();
 }

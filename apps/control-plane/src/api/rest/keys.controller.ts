@@ -22,7 +22,10 @@ const NewKey = z
     scopes: z.array(z.enum(scopes)).min(1).max(scopes.length).optional(),
   })
   .refine(({ role, tenant }) => role === 'admin' || tenant !== null, 'a tenant, which administrators alone may lack')
-  .refine(({ role, provider }) => (role === 'operator') === (provider !== undefined), 'a provider for operators alone')
+  .refine(
+    ({ role, provider }) => (role === 'operator') === (provider !== undefined),
+    'a provider for the role operator, and for it alone',
+  )
   .meta({ id: 'NewKey' });
 /** `key` stands only in the first answer; a replay has none. */
 const CreatedKey = KeyView.extend({ key: z.string().optional() }).meta({ id: 'CreatedKey' });

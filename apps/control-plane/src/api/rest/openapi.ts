@@ -30,7 +30,8 @@ export function openApiOf(app: INestApplication): OpenAPIObject {
     .setOpenAPIVersion('3.1.0')
     .setTitle('Veritrain control plane')
     .setDescription(
-      'Jobs, data sets, nodes and blobs. Every failure is application/problem+json with a stable code. ' +
+      'Jobs, data sets, nodes and blobs. Every failure is application/problem+json with a stable code; a method that a path ' +
+        'does not take is refused with 405 METHOD_NOT_ALLOWED, and Allow names those that it takes. ' +
         'Every POST needs an idempotency key.',
     )
     .setVersion('1')
@@ -38,7 +39,7 @@ export function openApiOf(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, builder.build());
   document.components = { ...document.components, schemas: { ...document.components?.schemas, Problem: problem } };
   for (const path of Object.values(document.paths)) {
-    for (const operation of [path.get, path.put, path.post]) {
+    for (const operation of [path.get, path.put, path.post, path.patch, path.delete]) {
       if (operation !== undefined) operation.responses = { ...operation.responses, default: failure };
     }
   }

@@ -58,6 +58,8 @@ export class WebhooksController {
         expected: 'a public address, or a name that resolves to one',
         got: url.hostname.slice(0, 80),
         rule: 'apps/control-plane/README.md, webhooks',
+        action:
+          'Name a host that the internet can reach; within a closed network VERITRAIN_WEBHOOK_TARGETS=any allows others.',
       });
     }
     if ((protocol !== 'https:' && this.config.webhookTargets === 'public') || username !== '' || password !== '') {
@@ -65,6 +67,7 @@ export class WebhooksController {
         expected: 'an https URL without a user name',
         got: protocol === 'https:' ? 'a user name' : protocol,
         rule: 'apps/control-plane/README.md, webhooks',
+        action: 'Name an https URL; deliveries are signed, so none needs a user name.',
       });
     }
     const webhook = await this.store.add(caller, body);

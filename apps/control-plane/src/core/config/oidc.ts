@@ -51,7 +51,10 @@ const Rules = z
         scopes: z.array(z.enum(scopes)).min(1).nullable().default(null),
       })
       .refine(({ role, tenant }) => role === 'admin' || tenant !== null, 'a tenant, but for administrators')
-      .refine(({ role, provider }) => (role === 'operator') === (provider !== null), 'a provider for operators alone'),
+      .refine(
+        ({ role, provider }) => (role === 'operator') === (provider !== null),
+        'a provider for the role operator, and for it alone',
+      ),
   )
   .min(1)
   .max(1000);

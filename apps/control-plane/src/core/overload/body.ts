@@ -70,6 +70,7 @@ function plain(request: Request): Readable {
       expected: 'content-encoding gzip, deflate or br, or none',
       got: encoding.slice(0, 40),
       rule,
+      action: 'Send the body in one of these.',
     });
   }
   const decoder = make();
@@ -83,7 +84,10 @@ function plain(request: Request): Readable {
 function checkCharset(request: Request): void {
   const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.header('content-type') ?? '')?.[1] ?? 'utf-8';
   if (/^utf-?8$/i.test(charset)) return;
-  throw refusal('MEDIA_TYPE', { expected: 'JSON in UTF-8', got: `charset ${charset.slice(0, 40)}`, rule });
+  throw refusal('MEDIA_TYPE', {
+    ...{ expected: 'JSON in UTF-8', got: `charset ${charset.slice(0, 40)}`, rule },
+    action: 'Send application/json in UTF-8.',
+  });
 }
 
 function parse(raw: Buffer): unknown {
@@ -123,15 +127,20 @@ function checkShape(json: Buffer): void {
 }
 
 function tooMuch(code: 'JSON_DEPTH' | 'JSON_VALUES', expected: string) {
-  return refusal(code, { expected, got: 'more', rule });
+  return refusal(code, { expected, got: 'more', rule, action: 'Send less at once.' });
 }
 
 function malformed(expected: string, got: string) {
-  return refusal('JSON_MALFORMED', { expected, got, rule });
+  return refusal('JSON_MALFORMED', { expected, got, rule, action: 'Mend the JSON of the body, and send it in UTF-8.' });
 }
 
 function oversize(bytesMax: number) {
-  return refusal('BODY_OVERSIZE', { expected: `at most ${bytesMax} bytes for this route`, got: 'more', rule });
+  return refusal('BODY_OVERSIZE', {
+    expected: `at most ${bytesMax} bytes for this route`,
+    got: 'more',
+    rule,
+    action: 'Send less at once.',
+  });
 }
 
 function overloaded() {

@@ -41,9 +41,13 @@ function codeOf({ code }: NodeJS.ErrnoException): ApiCode {
 }
 
 const details = {
-  REQUEST_TIMEOUT: { expected: 'a request that is sent without long pauses', got: 'one that took too long' },
-  HEADERS_OVERSIZE: { expected: 'headers of at most 16 KiB', got: 'more' },
-  REQUEST_MALFORMED: { expected: 'a request of HTTP/1.1', got: 'other bytes' },
+  REQUEST_TIMEOUT: {
+    expected: 'a request that is sent without long pauses',
+    got: 'one that took too long',
+    action: 'Send the request again: one that did not arrive whole changed nothing.',
+  },
+  HEADERS_OVERSIZE: { expected: 'headers of at most 16 KiB', got: 'more', action: 'Send shorter headers.' },
+  REQUEST_MALFORMED: { expected: 'a request of HTTP/1.1', got: 'other bytes', action: 'Speak HTTP/1.1 to this port.' },
 } as const;
 
 /** Bytes of an answer where no request was read that a framework could answer. */

@@ -37,7 +37,8 @@ function coded(error: unknown): CodedError {
   }
   const code = codeOfHttpError(error);
   if (code !== undefined) {
-    return refusal(code, { expected: expectations[code] ?? 'a request as documented', got: messageOf(error), rule });
+    const { expected, action } = documented[code] ?? asDocumented;
+    return refusal(code, { expected, got: messageOf(error), rule, action });
   }
   return refusal('INTERNAL', {
     expected: 'no failure',
@@ -47,11 +48,12 @@ function coded(error: unknown): CodedError {
   });
 }
 
-const expectations: Partial<Record<ApiCode, string>> = {
-  ROUTE_UNKNOWN: 'a documented route',
-  BODY_OVERSIZE: 'a smaller body',
-  JSON_MALFORMED: 'a JSON document in UTF-8',
-  MEDIA_TYPE: 'a documented content type',
+const asDocumented = { expected: 'a request as documented', action: 'Send what /openapi.json describes.' };
+const documented: Partial<Record<ApiCode, typeof asDocumented>> = {
+  ROUTE_UNKNOWN: { expected: 'a documented route', action: 'Look at the method and the path: /docs lists all routes.' },
+  BODY_OVERSIZE: { expected: 'a smaller body', action: 'Send less at once.' },
+  JSON_MALFORMED: { expected: 'a JSON document in UTF-8', action: 'Mend the JSON of the body, and send it in UTF-8.' },
+  MEDIA_TYPE: { expected: 'a documented content type', action: 'Send application/json in UTF-8.' },
 };
 
 /** Errors of Nest, of Express and of its body parser carry an HTTP status. */
