@@ -44,15 +44,16 @@ export function createAttestor(parts: JudgeParts): Attestor {
     if (!terms.attestors.some((listed) => toHex(listed) === toHex(account))) {
       throw refused('BROKER_ACCOUNT', `terms that list attestor ${toHex(account)}`, `${terms.attestors.length} others`);
     }
-    const judged = await judgeSession(parts, asked, issuedAt);
-    const { result, notAfter, evidence: digest } = judged;
-    checkOrdered(config, asked);
-    checkSession(config, asked);
-    await requireEscrow(config, terms, releasable);
+    sessions.checkOpen(session);
     const { clients } = config;
     if (clients !== undefined && !clients.has(toHex(terms.client))) {
       throw refused('BROKER_CLIENT', 'an escrow of a client that the attestor serves', toHex(terms.client));
     }
+    checkOrdered(config, asked);
+    checkSession(config, asked);
+    const judged = await judgeSession(parts, asked, issuedAt);
+    const { result, notAfter, evidence: digest } = judged;
+    await requireEscrow(config, terms, releasable);
     const { machine, tier } = result;
     const ids = {
       job: to0x(job),

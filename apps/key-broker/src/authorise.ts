@@ -1,7 +1,15 @@
 /** What the data owner allows, whoever asks: whose jobs, on which data, for whose results, ordered on which chain. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { addressOfPublicKey, CollateralError, equalBytes, isZero, Rejection, toHex } from '#attestation/base';
-import { specDigestOf, termsFit, type JobSpec, type SessionEvidence, type Terms } from '#attestation/records';
+import {
+  progressOf,
+  specDigestOf,
+  termsFit,
+  type JobSpec,
+  type ProgressGrain,
+  type SessionEvidence,
+  type Terms,
+} from '#attestation/records';
 import type { JobState } from '#libs/settlement';
 import type { BrokerConfig, SpeakerConfig } from './config.js';
 
@@ -13,6 +21,9 @@ export interface OrderedJob {
   readonly jobId: Uint8Array;
 }
 
+/** From the coarsest. */
+const grains: readonly ProgressGrain[] = ['none', 'epoch', 'segment', 'step'];
+
 /** Account that signs, 20 bytes. */
 export function accountOf({ signingSecret }: Pick<SpeakerConfig, 'signingSecret'>): Uint8Array {
   return addressOfPublicKey(secp256k1.getPublicKey(signingSecret, false));
@@ -22,7 +33,7 @@ export function accountOf({ signingSecret }: Pick<SpeakerConfig, 'signingSecret'
  * Makes every check that does not read the chain.
  *
  * @returns the data key that is asked for
- * @throws Rejection BROKER_DATASET, BROKER_RECIPIENT, BROKER_CLIENT, BROKER_ACCOUNT, those of `checkOrdered`
+ * @throws Rejection BROKER_DATASET, BROKER_RECIPIENT, BROKER_CLIENT, BROKER_PROGRESS, BROKER_ACCOUNT, those of `checkOrdered`
  */
 export function authoriseJob(config: BrokerConfig, asked: Pick<OrderedJob, 'spec' | 'terms'>): Uint8Array {
   const { spec, terms } = asked;
@@ -34,6 +45,10 @@ export function authoriseJob(config: BrokerConfig, asked: Pick<OrderedJob, 'spec
   }
   if (!clients.has(toHex(terms.client))) {
     throw refused('BROKER_CLIENT', 'an escrow of a client that the data owner named', toHex(terms.client));
+  }
+  const asksFor = progressOf(spec);
+  if (grains.indexOf(asksFor) > grains.indexOf(config.progress)) {
+    throw refused('BROKER_PROGRESS', `figures no finer than '${config.progress}' while the job trains`, `'${asksFor}'`);
   }
   requireSame('BROKER_ACCOUNT', 'key broker', accountOf(config), terms.keyBroker);
   checkOrdered(config, asked);

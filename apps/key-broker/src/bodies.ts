@@ -22,8 +22,9 @@ const marksMax = 4096;
 const heldOfAddressMax = 16 * 2 ** 20;
 const marks = new Set(Buffer.from(',[{'));
 
-/** @returns null for what is no route with a body */
-export function kindOf(path: string): Kind | null {
+/** In any letter case, as routes are found. @returns null for what is no route with a body */
+export function kindOf(asked: string): Kind | null {
+  const path = asked.toLowerCase();
   if (!path.startsWith('/v1/')) return null;
   if (path === '/v1/challenges') return 'challenges';
   return path.startsWith('/v1/results') ? 'results' : 'decisions';

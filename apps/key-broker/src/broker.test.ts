@@ -80,6 +80,8 @@ describe('a release', () => {
   it.each<[string, string, TinyJobOptions, Shown?]>([
     ['BROKER_DATASET', 'another data set', spec({ dataset: { ...job.spec.dataset, id: zero } })],
     ['BROKER_RECIPIENT', 'another recipient', spec({ recipient: zero })],
+    ['BROKER_PROGRESS', 'figures of single steps', spec({ progress: { every: 'step' } })],
+    ['BROKER_PROGRESS', 'figures of segments', spec({ progress: { every: 'segment' } })],
     ['BROKER_POLICY', 'a job under another policy', spec({ policyDigest: zero })],
     ['BROKER_POLICY', 'an escrow under another policy', { terms: { policy: zero } }],
     ['BROKER_ESCROW', 'an escrow of another job', { terms: { specDigest: zero } }],
@@ -92,6 +94,35 @@ describe('a release', () => {
   ])('is refused with %s for %s', async (code, _, options, evidence) => {
     await expect(ask(options, evidence)).rejects.toMatchObject({ code });
   });
+
+  it('is given for figures as fine as the data owner allows, and no finer', async () => {
+    const grains = ['none', 'epoch', 'segment', 'step'] as const;
+    for (const [most, progress] of grains.entries()) {
+      for (const [at, every] of grains.entries()) {
+        const asked = ask(spec({ progress: { every } }), {}, { progress });
+        if (at <= most) await expect(asked).resolves.toHaveProperty('released.sealedKey');
+        else await expect(asked).rejects.toMatchObject({ code: 'BROKER_PROGRESS' });
+      }
+    }
+  });
+});
+
+it('reads no endorsements for a job that the owner does not allow: an appraisal costs most', async () => {
+  const config = tinyBrokerConfig(job);
+  const read = { count: 0 };
+  const collateral: typeof config.collateral = () => {
+    read.count += 1;
+    return config.collateral();
+  };
+  const zero = new Uint8Array(32);
+  for (const options of [{ spec: { recipient: zero } }, { terms: { specDigest: zero } }]) {
+    await expect(ask(options, { certificates: [] }, { ...config, collateral })).rejects.not.toMatchObject({
+      code: 'APPRAISAL_REFUSED',
+    });
+  }
+  expect(read.count).toBe(0);
+  await ask({}, {}, { ...config, collateral });
+  expect(read.count).toBe(1);
 });
 
 const running: BrokerApp[] = [];

@@ -51,6 +51,7 @@ describe('settings', () => {
     const config = await loadBrokerConfig(path);
     expect(config.results).toBe(join(path, '..', 'journal.jsonl.results'));
     expect(config.attestOnly).toBe(false);
+    expect(config.progress).toBe('epoch');
     config.escrow.close();
   });
 

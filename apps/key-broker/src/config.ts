@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { documentDigest, type AppraisalPolicy } from '#attestation';
 import { CodedError, ed25519Signer, fromHex, fromUtf8, to0x, toHex } from '#attestation/base';
 import { parseTrustPolicy, type TrustPolicy } from '#attestation/log';
-import { noEndorsementRecord, type EndorsementRecord } from '#attestation/records';
+import { noEndorsementRecord, type EndorsementRecord, type ProgressGrain } from '#attestation/records';
 import { settingsFiles } from '#libs/process';
 import { openEscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
@@ -70,6 +70,8 @@ const BrokerSettings = z.strictObject({
   clients: accounts.min(1),
   /** Accounts without a TEE that may have the keys for jobs whose assurance is zk; they see the data. */
   provers: accounts.default([]),
+  /** The finest figures that may leave an enclave while it trains: enclave/SPEC.md, progress. */
+  progress: z.enum(['none', 'epoch', 'segment', 'step']).default('epoch'),
   /** Different jobs that may have one data set's key. */
   jobsPerDataSet: z.int().min(1).max(1_000_000).default(100),
   /** Jobs under way that one session may hold at a time. */
@@ -140,6 +142,7 @@ export interface BrokerConfig extends SpeakerConfig {
   readonly clients: ReadonlySet<string>;
   /** Accounts of provers without a TEE, hexadecimal without 0x; absent: none. */
   readonly provers?: ReadonlySet<string>;
+  readonly progress: ProgressGrain;
   readonly jobsPerDataSet: number;
   readonly jobsPerSession: number;
   /** Where the data owner demands that releases are logged; absent: none is. */
@@ -164,6 +167,7 @@ export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
     recipients: bare(settings.recipients),
     clients: bare(settings.clients),
     provers: bare(settings.provers),
+    progress: settings.progress,
     jobsPerDataSet: settings.jobsPerDataSet,
     jobsPerSession: settings.jobsPerSession,
     ...(settings.log && logOf(settings.log, path, await policyOf(near(settings.policy), signerOf(settings)))),

@@ -1,7 +1,8 @@
 /** One decision per nonce and keys, and none that is not recorded. */
 import { CodedError, CollateralError } from '#attestation/base';
-import { recordRefusal, type Journal } from './journal.js';
+import type { Journal } from './journal.js';
 import type { NonceStore } from './nonces.js';
+import { recordRefusal } from './refusals.js';
 
 interface Asking {
   readonly journal: Journal;
@@ -16,7 +17,7 @@ interface Asking {
 
 /**
  * What does not answer a nonce of this process for this job, or comes without proof by its keys, is answered and changes
- * nothing: nobody spends the nonce of another, ends its session or fills the journal. Where material for a verdict is
+ * nothing: nobody spends the nonce of another or ends its session. Where material for a verdict is
  * missing nothing was decided: the same request may come again while the nonce lives.
  *
  * @param judge  is told when the nonce was issued, unix seconds: since then the evidence can have been made

@@ -65,6 +65,19 @@ describe('the broker over HTTP', () => {
     expect((await challenge()).status).toBe(201);
   });
 
+  it('counts a path in other letters, and what is no route, against the rate of its address', async () => {
+    const { http } = await serve();
+    vi.spyOn(performance, 'now').mockReturnValue(1000);
+    const result = `/results/0x${'00'.repeat(32)}`;
+    const limitedOf = async (count: number, path: (at: number) => string) => {
+      const answers = await Promise.all(Array.from({ length: count }, (_, at) => http.get(path(at))));
+      return answers.filter(({ status }) => status === 429).length;
+    };
+    expect(await limitedOf(702, (at) => (at % 2 === 0 ? '/v1' : '/V1') + result)).toBe(2);
+    expect(await limitedOf(242, (at) => ['/nothing', '/metrics', '/HEALTH/ready'][at % 3]!)).toBe(2);
+    expect((await http.get('/health/live')).status).toBe(200);
+  });
+
   it('W-H3 parses no more of a stranger’s body than its route can mean', async () => {
     const parse = vi.spyOn(JSON, 'parse');
     const longest = () => Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
@@ -139,6 +152,36 @@ describe('the broker over HTTP', () => {
     writeFileSync(config.journal, '');
     expect((await cut.http.get('/health/ready')).body).toMatchObject({ code: 'BROKER_JOURNAL' });
     expect((await cut.release()).answer.body).toMatchObject({ code: 'BROKER_JOURNAL' });
+  });
+
+  it('reads journal, settings and chain once for all who ask whether it is ready', async () => {
+    const read = { collateral: 0, chain: 0 };
+    const made = tinyBrokerConfig(job);
+    const { http } = await serve({
+      ...made,
+      collateral: () => {
+        read.collateral += 1;
+        return made.collateral();
+      },
+      escrow: {
+        ...made.escrow,
+        stateOf: (terms) => {
+          read.chain += 1;
+          return made.escrow.stateOf(terms);
+        },
+      },
+    });
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(1000);
+    const ask = async (count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, () => http.get('/health/ready')));
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+    };
+    await ask(20);
+    await ask(20);
+    expect(read).toEqual({ collateral: 1, chain: 1 });
+    clock.mockReturnValue(4000);
+    await ask(20);
+    expect(read).toEqual({ collateral: 2, chain: 2 });
   });
 
   it('A-M7 does not start over a journal with a line taken out, which would release what was used up', async () => {

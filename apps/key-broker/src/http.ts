@@ -6,12 +6,15 @@ import type { SpeakerConfig } from './config.js';
 import { kindOf, readBodies } from './bodies.js';
 import { createRateLimit, type RateLimit } from './rate-limit.js';
 
-/** Challenges cost one HMAC; decisions verify certificates; results move bytes. */
+/** Challenges cost one HMAC; decisions verify certificates; results move bytes; everything else has a rate of its own. */
 const rates = {
   challenges: { burst: 20_000, perSecond: 2000 },
   decisions: { burst: 240, perSecond: 20 },
   results: { burst: 700, perSecond: 50 },
+  others: { burst: 240, perSecond: 20 },
 } as const;
+/** An operator's probes come from where strangers may come from too, so these are kept cheap and are always answered. */
+const probes: ReadonlySet<string> = new Set(['/health/live', '/health/ready']);
 
 export function configureHttp(
   app: NestExpressApplication,
@@ -43,8 +46,8 @@ function limit() {
     Object.entries(rates).map(([kind, rate]) => [kind, createRateLimit(kind, rate)]),
   ) as Record<keyof typeof rates, RateLimit>;
   return (request: Request, _response: Response, next: NextFunction): void => {
-    const kind = kindOf(request.path);
-    if (kind !== null) limits[kind].take(request.ip ?? '', performance.now());
+    const { path, ip = '' } = request;
+    if (!probes.has(path)) limits[kindOf(path) ?? 'others'].take(ip, performance.now());
     next();
   };
 }

@@ -2,7 +2,7 @@
  * The owner's own record, one JSON line per decision; it holds no secret. What cannot be recorded is not given. It is
  * also the broker's memory of what it gave, so it outlives the process: it is read once, at the start.
  */
-import { CollateralError, fromHex, Rejection, to0x, toBase64, toHex, type CodedError } from '#attestation/base';
+import { CollateralError, fromHex, Rejection, to0x, toBase64, toHex } from '#attestation/base';
 import { leafHash } from '#attestation/log';
 import type { BundledEntry } from '#attestation/records';
 import type { JobOpenings } from '#libs/proof';
@@ -146,11 +146,6 @@ export async function logAndRecord(
   const more = { ...released.more, ...(leaf !== undefined && { leaf }) };
   recordRelease(journal, limits, at, { ...released, more });
   return logged;
-}
-
-/** @throws CollateralError BROKER_JOURNAL */
-export function recordRefusal(journal: Journal, at: number, error: CodedError): void {
-  journal.append({ at, decision: 'refused', ...error.toJSON() });
 }
 
 /** Openings as a line holds them: a line of an earlier version has no context. */

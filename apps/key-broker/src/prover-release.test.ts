@@ -253,6 +253,14 @@ describe('a job for an enclave that may be proved when that is attested no more'
     expect((await ended.release()).sealedKey.length).toBeGreaterThan(64);
   });
 
+  it('is not given where an enclave was given the key while the log took the release', async () => {
+    let meanwhile = (): void => undefined;
+    const { release, hold } = await ask({ ...either, config: { log: { enter: async () => (meanwhile(), []) } } });
+    hold(session, tinyAt - 1);
+    meanwhile = () => hold(session, tinyAt + 60);
+    await expect(release()).rejects.toMatchObject({ code: 'BROKER_SESSION_HELD', family: 'collateral' });
+  });
+
   it('is given to none where no enclave ever had its key, or where only a seal pays', async () => {
     await expect((await ask(either)).release()).rejects.toMatchObject({ code: 'BROKER_ASSURANCE' });
     for (const terms of [{ mode: JobMode.tee | JobMode.reveal }, { mode: JobMode.tee, dutySelectors: [] }]) {

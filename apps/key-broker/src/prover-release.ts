@@ -82,10 +82,13 @@ export async function releaseToProver(
   const account = recoverAddress(digest, request.signature);
   return decide({ journal, nonces, nonce, jobId, at, prove: () => account }, async (issuedAt) => {
     await heads.compare(at);
-    if (mayBeProvedInstead(spec, terms)) sessions.checkOver(jobId, at);
-    else if (spec.assurance === 'tee') {
-      throw refused('BROKER_ASSURANCE', 'a job whose steps are proved', spec.assurance);
-    }
+    const checkAssurance = (): void => {
+      if (mayBeProvedInstead(spec, terms)) sessions.checkOver(jobId, at);
+      else if (spec.assurance === 'tee') {
+        throw refused('BROKER_ASSURANCE', 'a job whose steps are proved', spec.assurance);
+      }
+    };
+    checkAssurance();
     const datasetId = spec.dataset.id;
     const key = authoriseJob(config, { spec, terms });
     if (config.provers?.has(toHex(account)) !== true) {
@@ -98,8 +101,11 @@ export async function releaseToProver(
     const start = startOf(config, { spec, terms, account, sealedKey, nonce, evidence: digest, ...times });
     const { log } = config;
     const enter = log && ((announce: (entry: Uint8Array) => void) => log.enter(start.release, key, at, announce));
-    // Others may have been given rows meanwhile.
-    const checkAgain = (): void => void admit(journal, spec, jobId, terms);
+    // Others may have been given rows meanwhile, or an enclave the key.
+    const checkAgain = (): void => {
+      checkAssurance();
+      admit(journal, spec, jobId, terms);
+    };
     const more = { prover: to0x(account), openings };
     const about = { datasetId, jobId, more, checkAgain, ...(enter && { enter }) };
     const logged = await logAndRecord(journal, config, at, about);

@@ -92,8 +92,10 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
   const { spec, evidence, jobId, job, session, at } = asked;
   const { binding } = evidence;
   await heads.compare(at);
+  sessions.checkOpen(session);
+  const key = authorise(config, asked);
   const judged = await judgeSession(parts, asked, issuedAt);
-  const key = await authorise(config, asked);
+  await requireEscrow(config, asked.terms, releasable);
   const sealedKey = await sealDataKey(
     { datasetId: spec.dataset.id, key },
     { jobId, aad: keyReleaseAad(binding, job) },
@@ -134,8 +136,9 @@ async function renew(parts: BrokerParts, asked: Asked, issuedAt: number): Promis
   const { job, jobId, session, at } = asked;
   heads.check();
   sessions.checkHeld(asked, at);
+  authorise(config, asked);
   const judged = await judgeSession(parts, asked, issuedAt);
-  await authorise(config, asked);
+  await requireEscrow(config, asked.terms, releasable);
   const lease = leaseOf(asked, judged);
   judgeAgain(parts, asked, judged);
   sessions.checkHeld(asked, at);
@@ -144,10 +147,10 @@ async function renew(parts: BrokerParts, asked: Asked, issuedAt: number): Promis
   return { lease, leaseSignature: signed(config, (domain) => leaseDigest(domain, lease)), result: judged.result };
 }
 
-async function authorise(config: BrokerConfig, asked: Asked): Promise<Uint8Array> {
+/** Before the appraisal, which costs most: strangers' jobs end here. A prover's request tells a stranger the same. */
+function authorise(config: BrokerConfig, asked: Asked): Uint8Array {
   const key = authoriseJob(config, asked);
   checkSession(config, asked);
-  await requireEscrow(config, asked.terms, releasable);
   return key;
 }
 

@@ -117,6 +117,31 @@ describe('S-H3 a result', () => {
     expect(readFileSync(config.journal, 'utf8')).toBe('');
   });
 
+  it('S-H3 is signed for again as it was, whoever asks, without a line, a read piece or a question to the chain', async () => {
+    const asked = { chain: 0 };
+    const stateOf: typeof committed.stateOf = async (terms) => {
+      asked.chain += 1;
+      return committed.stateOf(terms);
+    };
+    const config = tinyBrokerConfig(job, { escrow: { ...committed, stateOf } });
+    const { results } = await createParts(config);
+    const { terms: base64, ...offered } = offerOf();
+    const terms = new Uint8Array(Buffer.from(base64, 'base64'));
+    await results.offer({ job: escrow, ...offered, terms }, tinyAt);
+    for (const [index, chunk] of chunks.entries()) results.take(escrow, index, chunk);
+    const lines = () => readFileSync(config.journal, 'utf8').trimEnd().split('\n').length;
+    const first = await Promise.all(Array.from({ length: 10 }, () => results.attest(terms, tinyAt)));
+    // Another of the same length: it is not read again.
+    writeFileSync(join(config.results, escrow.slice(2), '1.chunk'), new Uint8Array(1000));
+    for (let hour = 0; hour <= 24; hour++) first.push(await results.attest(terms, tinyAt + hour * 3600));
+    expect(new Set(first.map(({ signature, until }) => `${until} ${to0x(signature)}`)).size).toBe(1);
+    expect([lines(), asked.chain]).toEqual([1, 10]);
+    await expect(results.attest(terms, tinyAt + day + 1)).rejects.toThrow('BROKER_RESULT_INCOMPLETE');
+    results.take(escrow, 1, chunks[1]!);
+    expect((await results.attest(terms, tinyAt + day + 1)).until).toBe(tinyAt + 31 * day + 1);
+    expect(lines()).toBe(2);
+  });
+
   const other = new Uint8Array(20).fill(0xee);
   const state = (latest: JobState) => ({ escrow: escrowThatIs(latest, latest, delivery) });
   it.each<[number, string, string, Partial<BrokerConfig>, object]>([

@@ -20,6 +20,8 @@ import type { Journal } from './journal.js';
 import { chunkLength, sha256, type ResultStore, type StoredDelivery } from './result-store.js';
 
 const keptSeconds = 30 * 86_400;
+/** Availability that was signed and lasts this long still is signed again as it is: anybody may ask for it. */
+const longEnoughSeconds = 29 * 86_400;
 
 interface OfferedDelivery {
   readonly job: string;
@@ -66,6 +68,7 @@ interface Parts {
 
 export function createResults(parts: Parts): Results {
   const { store } = parts;
+  const signed: Signed = new Map();
   const find = (job: string): StoredDelivery => store.find(job) ?? unknown(job);
   return {
     find,
@@ -82,7 +85,7 @@ export function createResults(parts: Parts): Results {
       return delivery;
     },
     fileOf: (job, index) => store.chunkFile(find(job), index) ?? unknown(`${job}/${index}`),
-    attest: (terms, at) => attest(parts, terms, at),
+    attest: (terms, at) => attest(parts, signed, terms, at),
     sweep: (at) => sweep(parts, at),
   };
 }
@@ -111,20 +114,48 @@ async function offer(
   return made;
 }
 
-async function attest({ config, store, journal }: Parts, encoded: Uint8Array, at: number): Promise<SignedAvailability> {
+/** What was found whole and signed for since the start: digest of the ciphertext and `until`, by job. */
+type Signed = Map<string, Pick<StoredDelivery, 'ciphertextDigest' | 'until'>>;
+
+async function attest(parts: Parts, signed: Signed, encoded: Uint8Array, at: number): Promise<SignedAvailability> {
+  const { config, store, journal } = parts;
   const terms = decodeTerms(encoded);
   checkNamed(config, terms);
-  await requireEscrow(config, terms, ['Committed']);
-  const job = escrowIdOf(terms);
-  const delivery = store.find(to0x(job)) ?? unknown(to0x(job));
-  if (!store.isWhole(delivery)) throw incomplete(missingOf(store, delivery));
-  const { ciphertextDigest } = delivery;
-  const until = Math.max(delivery.until, at + keptSeconds);
-  store.put({ ...delivery, until });
-  journal.append({ at, decision: 'available', job: delivery.job, ciphertextDigest, until });
+  const job = to0x(escrowIdOf(terms));
+  const found = (): StoredDelivery => {
+    const delivery = store.find(job) ?? unknown(job);
+    const missing = missingOf(store, delivery);
+    if (missing.length > 0) throw incomplete(missing);
+    return delivery;
+  };
+  const isLongEnough = ({ ciphertextDigest }: StoredDelivery): boolean => {
+    const before = signed.get(job);
+    return before?.ciphertextDigest === ciphertextDigest && before.until >= at + longEnoughSeconds;
+  };
+  if (!isLongEnough(found())) {
+    await requireEscrow(config, terms, ['Committed']);
+    // Others may have asked meanwhile.
+    const delivery = found();
+    if (!isLongEnough(delivery)) {
+      if (!store.isWhole(delivery)) throw incomplete([]);
+      const { ciphertextDigest } = delivery;
+      const until = Math.max(delivery.until, at + keptSeconds);
+      store.put({ ...delivery, until });
+      journal.append({ at, decision: 'available', job, ciphertextDigest, until });
+      signed.set(job, { ciphertextDigest, until });
+    }
+  }
+  return signatureOf(config, job, signed.get(job)!);
+}
+
+function signatureOf(
+  config: SpeakerConfig,
+  job: string,
+  { ciphertextDigest, until }: Pick<StoredDelivery, 'ciphertextDigest' | 'until'>,
+): SignedAvailability {
   const { chainId, contract } = config.settlement;
   const domain = domainSeparator({ chainId, verifyingContract: contract });
-  const digest = availabilityDigest(domain, job, fromHex(ciphertextDigest), until);
+  const digest = availabilityDigest(domain, fromHex(job), fromHex(ciphertextDigest), until);
   const signature = signRecoverable(digest, config.signingSecret);
   return { signature, account: accountOf(config), ciphertextDigest, until };
 }

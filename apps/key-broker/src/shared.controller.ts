@@ -6,6 +6,7 @@ import { now } from './answers.js';
 import { accountOf } from './authorise.js';
 import { termsOfNobody } from './escrow.js';
 import { PARTS, type Parts } from './parts.js';
+import { sharedReadiness } from './readiness.js';
 import { hexText, shaped } from './request.js';
 
 const ChallengeBody = z.strictObject({ jobId: hexText(32) });
@@ -13,32 +14,20 @@ const JobParameter = z.strictObject({ job: hexText(32) });
 
 @Controller()
 export class SharedController {
-  constructor(@Inject(PARTS) private readonly parts: Parts) {}
+  readonly #ready: () => Promise<void>;
+
+  constructor(@Inject(PARTS) private readonly parts: Parts) {
+    this.#ready = sharedReadiness(() => checkReady(parts));
+  }
 
   @Get('health/live')
   live(): { status: 'ok' } {
     return { status: 'ok' };
   }
 
-  /** The journal takes lines, the settings can be read, the chain answers. */
   @Get('health/ready')
   async ready(): Promise<{ status: 'ok' }> {
-    const { config, journal, heads } = this.parts;
-    try {
-      journal.check();
-      heads.check();
-      config.collateral();
-      await config.restrictions?.();
-      await config.escrow.stateOf(termsOfNobody);
-    } catch (error) {
-      if (error instanceof CollateralError) throw error;
-      this.parts.logger.error('not ready', { why: error instanceof Error ? error.message : 'an error' });
-      throw new CollateralError('BROKER_NOT_READY', {
-        expected: 'settings that can be read',
-        got: 'others; the log says which',
-        rule: 'key broker settings',
-      });
-    }
+    await this.#ready();
     return { status: 'ok' };
   }
 
@@ -61,5 +50,24 @@ export class SharedController {
     const { job } = shaped(JobParameter, parameters);
     const { config, journal } = this.parts;
     return { account: to0x(accountOf(config)), revocations: journal.sessions.revocationsOf(job) };
+  }
+}
+
+/** The journal takes lines, the settings can be read, the chain answers. */
+async function checkReady({ config, journal, heads, logger }: Parts): Promise<void> {
+  try {
+    journal.check();
+    heads.check();
+    config.collateral();
+    await config.restrictions?.();
+    await config.escrow.stateOf(termsOfNobody);
+  } catch (error) {
+    if (error instanceof CollateralError) throw error;
+    logger.error('not ready', { why: error instanceof Error ? error.message : 'an error' });
+    throw new CollateralError('BROKER_NOT_READY', {
+      expected: 'settings that can be read',
+      got: 'others; the log says which',
+      rule: 'key broker settings',
+    });
   }
 }

@@ -159,7 +159,7 @@ describe('a log that anchors', () => {
     const { anchors, failures, reasons } = startedWith(1, () => seen(3), { to: own, feeMaxWei: most });
     await expect.poll(() => failures, { timeout: 10_000 }).toContain('CHAIN_FEES');
     expect(reasons[0]).toMatch(/expected an anchor for 1000000000000000 wei or less, got \d+ wei as blocks are now/);
-    expect(reasons[0]).toMatch(/looks again in 0\.\d+ s$/);
+    expect(reasons[0]).toMatch(/raise anchors\.feeMaxWei, .*; looks again in 0\.\d+ s$/);
     expect(await onChain(own)).toEqual([]);
     const before = await provider.getBalance(wallet.address);
     await baseFee(1e9);

@@ -50,7 +50,8 @@ export class Anchors {
       await this.#look().catch((error: unknown) => {
         const code = error instanceof CodedError ? error.code : 'LOG_ANCHOR';
         const why = error instanceof Error ? error.message : String(error);
-        this.parts.onFailure(code, `${why}; looks again in ${pauseMs / 1000} s`);
+        const action = error instanceof CodedError ? (error.detail.action ?? '') : '';
+        this.parts.onFailure(code, `${why}; ${action && `${action}; `}looks again in ${pauseMs / 1000} s`);
       });
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
@@ -76,7 +77,13 @@ export class Anchors {
     const { size, time } = await newestLogAnchor(provider, contract, { origin, sender: signer.address });
     if (size === served || time + everySeconds > Date.now() / 1000) return;
     const checkpoint = await this.#seenCheckpoint();
-    if (checkpoint !== null) await anchorCheckpoint(signer, contract, { ...checkpoint, origin }, { nonce, feeMaxWei });
+    if (checkpoint === null) return;
+    const terms = {
+      nonce,
+      feeMaxWei,
+      feeSetting: 'anchors.feeMaxWei, the most that one anchor may cost, in the settings of the log',
+    };
+    await anchorCheckpoint(signer, contract, { ...checkpoint, origin }, terms);
   }
 
   /** Null where no quorum saw the newest one by now: the next look comes. */

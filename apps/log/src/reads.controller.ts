@@ -36,11 +36,15 @@ export class ReadsController {
     response.json({ status: 'ok' });
   }
 
+  /** What stopped the log is told also while its database is away. */
   @Get('health/ready')
   async ready(@Res() response: Response): Promise<void> {
-    await this.log.checkpoint();
-    const { stopped } = this.log;
-    response.status(stopped === null ? 200 : 503).json({ status: stopped?.code ?? 'ok' });
+    const hasAnswered = await this.log.checkpoint().then(
+      () => true,
+      () => false,
+    );
+    const status = this.log.stopped?.code ?? (hasAnswered ? 'ok' : 'LOG_DATABASE');
+    response.status(status === 'ok' ? 200 : 503).json({ status });
   }
 }
 

@@ -46,7 +46,7 @@ const Settings = z.strictObject({
       /** secp256k1 secret of the account that pays; file with 32 bytes hex. */
       key: z.string(),
       everySeconds: z.int().min(60).default(86_400),
-      /** Most that one anchor may cost; absent: whatever the node suggests. */
+      /** Most that one anchor may cost; absent: a cap on each unit of gas alone. */
       feeMaxWei: z
         .string()
         .regex(/^[1-9][0-9]{0,29}$/)
