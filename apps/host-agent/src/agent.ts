@@ -45,7 +45,7 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
   const opened = await openNode(settings, 'host-agent', ['controlPlane', 'enclave']);
   const { watch, controlPlane, store } = opened;
   const pending = openPendingEscrows(join(settings.dataDirectory, 'pending'));
-  const provider = createProvider(settings, pending.ciphertexts);
+  const provider = createProvider(settings, pending);
   const parts: RunnerParts = {
     controlPlane,
     provider,
@@ -81,7 +81,7 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
   const collection = {
     jobs: () => parts.pending.jobs(),
     isInHand: (jobId: string) => held.hasJob(`0x${jobId}`),
-    collect: (jobId: string) => collectEscrow(jobId, parts),
+    collect: (jobId: string) => collectEscrow(jobId, node.nodeId, parts),
     watch,
   };
   const loops = [

@@ -12,6 +12,7 @@ import type { OwnSide } from './terms.js';
 const noParts = { getPart: () => Promise.reject(new Error()), putParts: () => Promise.reject(new Error()) };
 
 const jobId = '0a'.repeat(32);
+const nodeId = '7e5c1b9e-2f0c-4a39-8c84-3f3f8a1d2b6c';
 const word = new Uint8Array(32).fill(2);
 const why = { expected: 'a', got: 'b', rule: 'test' };
 const away = new CollateralError('CONTROL_PLANE_UNREACHABLE', why);
@@ -71,6 +72,7 @@ const parts: HandOverParts = {
     engage: async () => [],
     isOwed: async () => true,
     publishEstimate: async () => 0n,
+    checkPlan: async () => undefined,
     hasStarted: async () => false,
     commit: async () => void calls.push('commit'),
     hasCommitted: async () => isOnChain,
@@ -95,12 +97,12 @@ describe('a result that is handed over', () => {
     await handOver(escrow, Promise.resolve(escrow), parts, account);
     expect(calls).toEqual([pattern.leaseDeliver]);
     expect(told()).toBe(false);
-    await expect(collectEscrow(jobId, parts)).rejects.toBe(away);
+    await expect(collectEscrow(jobId, nodeId, parts)).rejects.toBe(away);
     refusal = null;
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(told()).toBe(true);
     calls = [];
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(calls).toEqual(['collect: wait']);
   });
 
@@ -110,7 +112,7 @@ describe('a result that is handed over', () => {
     expect(calls).toEqual([pattern.leaseDeliver]);
     expect(told()).toBe('refused');
     calls = [];
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(calls).toEqual(['collect: wait']);
   });
 
@@ -164,9 +166,9 @@ describe('a result that is handed over', () => {
     pending.save({ ...escrow, told: 'refused' });
     isOnChain = true;
     refusal = new Rejection('LEASE_FENCED', why);
-    await expect(collectEscrow(jobId, parts)).rejects.toMatchObject({ code: 'DELIVERY_REFUSED' });
+    await expect(collectEscrow(jobId, nodeId, parts)).rejects.toMatchObject({ code: 'DELIVERY_REFUSED' });
     refusal = null;
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(told()).toBe(true);
     expect(calls.filter((call) => call === pattern.leaseDeliver)).toHaveLength(2);
   });
@@ -177,7 +179,7 @@ describe('a result that is handed over', () => {
     tellAgain(pending);
     pending.remove(Buffer.from(word).toString('hex'));
     expect(told()).toBe(false);
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(calls).toContain(pattern.leaseDeliver);
     expect(told()).toBe(true);
   });
@@ -205,24 +207,24 @@ describe('a result that is handed over', () => {
 
 describe('an escrow that is collected', () => {
   it('stays until it has ended', async () => {
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(pending.jobs()).toEqual([jobId]);
     move = 'end';
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(pending.jobs()).toEqual([]);
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
   });
 
   it('S-H3 keeps in mind that the broker has the whole ciphertext', async () => {
     move = 'store';
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(pending.find(jobId)).toMatchObject({ stored: true });
   });
 
   it('before its result has nothing to deliver', async () => {
     pending.save({ ...escrow, result: null });
     move = 'abort';
-    await collectEscrow(jobId, parts);
+    await collectEscrow(jobId, nodeId, parts);
     expect(calls).toEqual(['collect: abort']);
     expect(pending.jobs()).toEqual([jobId]);
   });

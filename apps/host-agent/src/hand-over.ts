@@ -5,6 +5,7 @@ import { type CipherStore, type ControlPlane, note } from '#libs/node';
 import { LeaseRestored, pattern } from '#libs/wire';
 import { bytesOf, digestOf } from './ciphertexts.js';
 import type { Move } from './next-move.js';
+import { keepNextProof } from './owed-proofs.js';
 import { ciphertextOf, hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
 import type { Provider } from './provider.js';
 import type { Transaction } from './registration.js';
@@ -42,7 +43,10 @@ export async function handOver(
   if (now?.lease.leaseId === result.lease.leaseId && now.told === true) await parts.provider.commit(result);
 }
 
-/** The run left its declared range: the chain is told under seal so that the client is refunded at once. */
+/**
+ * The run left its declared range: the chain is told under seal so that the client is refunded at once. One that owes proofs which
+ * are missing is not committed; the collection resigns it.
+ */
 export async function tellStopped(
   result: PendingResult,
   { provider, controlPlane }: HandOverParts,
@@ -58,10 +62,10 @@ export async function tellStopped(
  * The next step for an escrow that no lease works on: after a restart, or after the chain forgot it. Telling the
  * control plane again is harmless; where it has given the job away, its next lease goes on from the disk, and where the
  * chain has this run, no other is taken any more.
- * @returns which it was
- * @throws CollateralError DELIVERY_REFUSED while the control plane does not take what the chain has
+ * @returns which it was; 'keep': a proof that the run owes is on this disk now
+ * @throws CollateralError DELIVERY_REFUSED while the control plane does not take what the chain has; what `keepNextProof` throws
  */
-export async function collectEscrow(jobId: string, parts: HandOverParts): Promise<Move> {
+export async function collectEscrow(jobId: string, nodeId: string, parts: HandOverParts): Promise<Move | 'keep'> {
   const escrow = parts.pending.find(jobId);
   if (escrow === null) return 'end';
   const isRepeated = escrow.told === 'refused' && hasResult(escrow) && (await parts.provider.hasCommitted(escrow));
@@ -76,7 +80,8 @@ export async function collectEscrow(jobId: string, parts: HandOverParts): Promis
   }
   await delivered;
   if (isRepeated && parts.pending.find(jobId)?.told === 'refused') throw refused();
-  return move;
+  const isKept = await keepNextProof(escrow, nodeId, parts);
+  return isKept && move === 'wait' ? 'keep' : move;
 }
 
 function markStored({ jobId, lease }: PendingEscrow, { pending }: HandOverParts): void {

@@ -6,19 +6,23 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Rejection, to0x, toBase64, toHex } from '#attestation/base';
 import {
   datasetManifestJson,
+  dutySelectorOf,
   encodeJobSpec,
   escrowIdOf,
   hostSecretOf,
   jobIdOf,
+  JobMode,
+  specDigestOf,
   termsJson,
   type Terms,
 } from '#attestation/records';
 import { brokerPatience, type Clock } from '#libs/node';
+import { planOf } from '#libs/proof';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { createLogger, watchNode } from '#libs/telemetry';
 import { pattern, type LeaseGrant } from '#libs/wire';
 import type { EnclaveEvent } from '#libs/wire/channel';
-import { chainId, contract, provider as account, tinyJob, type TinyJob } from '#test/tiny-job';
+import { chainId, contract, provider as account, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
 import { openPendingEscrows } from './pending.js';
 
@@ -84,6 +88,7 @@ let onShard: () => void;
 let parts: RunnerParts;
 let isOwed: boolean;
 let hasStarted: boolean;
+let checkPlan: () => Promise<void>;
 let given: Record<string, unknown>;
 beforeEach(() => {
   time = 0;
@@ -93,6 +98,7 @@ beforeEach(() => {
   onShard = () => undefined;
   isOwed = true;
   hasStarted = false;
+  checkPlan = async () => undefined;
   given = {};
   parts = {
     threads: 1,
@@ -132,6 +138,7 @@ beforeEach(() => {
         ...{ attestors: {}, snpPolicies: new Map() },
       },
       publishEstimate: async () => 1n,
+      checkPlan: () => checkPlan(),
       hasStarted: async () => hasStarted,
       async engage() {
         log.push(parts.pending.jobs().length === 1 ? 'engage' : 'engage without a record');
@@ -158,20 +165,20 @@ const enclave: EnclaveClient = {
   close: () => void log.push('closed'),
 };
 
-function hand(change: Partial<Terms> = {}): LeaseInHand {
+function hand(change: Partial<Terms> = {}, { spec, dataset }: TinyJob = job): LeaseInHand {
   const given = { ...terms, ...change };
   const grant: LeaseGrant = {
     leaseId: '11111111-1111-4111-8111-111111111111',
     fence: 1,
     expiresAt: 1,
     job: {
-      jobId: to0x(jobIdOf(job.spec)),
+      jobId: to0x(jobIdOf(spec)),
       escrowId: to0x(escrowIdOf(given)),
-      spec: toBase64(encodeJobSpec(job.spec)),
+      spec: toBase64(encodeJobSpec(spec)),
       terms: termsJson(given) as LeaseGrant['job']['terms'],
       policy: '',
       brokerUrl,
-      datasetManifest: datasetManifestJson(job.dataset.manifest),
+      datasetManifest: datasetManifestJson(dataset.manifest),
       resume: null,
     },
   };
@@ -227,6 +234,35 @@ describe('a lease', () => {
     expect(log).toEqual([pattern.leaseFail]);
     expect(sent[0]).toMatchObject({ code: 'HOST_TERMS_STAKE', retry: false });
     expect(parts.pending.jobs()).toEqual([]);
+  });
+
+  it('whose proofs the contracts would refuse asks nobody and signs nothing', async () => {
+    const older = new Rejection('HOST_TERMS_PLAN', { expected: 'a newer set', got: 'an older one', rule: 'test' });
+    checkPlan = () => Promise.reject(older);
+    await runLease(hand(), enclave, parts);
+    expect(log).toEqual([pattern.leaseFail]);
+    expect(sent[0]).toMatchObject({ code: 'HOST_TERMS_PLAN', retry: false });
+  });
+
+  it('of a job that owes proofs goes on with a result of before, and keeps the spec that says what is owed', async () => {
+    const manifest = tinyManifest({ superblock: 4 });
+    const plan = { profile: 'fast16', variant: 'separate' } as const;
+    const { digest } = planOf({ manifest, ...plan });
+    const proving = { ...plan, planDigest: digest };
+    const proved = await tinyJob({ manifest, spec: { assurance: 'tee+zk', scheme: 'fxt-zk/1', proving } });
+    Object.assign(parts.provider.own.limits, { acceptProved: true, windowMaxSeconds: 2 * hour });
+    const owing = {
+      ...{ mode: terms.mode | JobMode.full, dutySelectors: [dutySelectorOf(proved.spec)], planDigest: digest },
+      ...{ specDigest: specDigestOf(proved.spec), initialWeights: proved.terms.initialWeights },
+      windows: { ...terms.windows, prove: 2 * hour, provePer: hour },
+    };
+    const jobId = toHex(jobIdOf(proved.spec));
+    await runLease(hand(owing, proved), enclave, parts);
+    const { spec: _, ...former } = parts.pending.find(jobId)!;
+    parts.pending.save(former);
+    await runLease(hand(owing, proved), enclave, parts);
+    expect(log.filter((one) => one === 'train')).toHaveLength(1);
+    expect(parts.pending.find(jobId)?.spec).toEqual(encodeJobSpec(proved.spec));
   });
 
   it('that is cancelled before its escrow is engaged costs nothing', async () => {

@@ -32,6 +32,7 @@ import {
   sendShards,
   sendStart,
 } from './job-session.js';
+import { owesProofs } from './owed-proofs.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
 import { startRenewals } from './renewal.js';
 import { leadRounds } from './rounds.js';
@@ -99,12 +100,16 @@ async function work(hand: LeaseInHand, enclave: EnclaveClient, parts: RunnerPart
   const terms = parseTermsJson(job.terms);
   const spec = fromBase64(job.spec);
   checkTerms(job, terms, parseJobSpec(spec), provider.own, await provider.publishEstimate(spec));
+  await provider.checkPlan(spec, terms);
   const began = performance.now();
   const answer = await traced('attest', job.jobId, () => attestAndAsk(hand, lease, enclave, parts, terms));
   const attest = (performance.now() - began) / 1000;
   parts.watch.event('keyed', { job: job.jobId, notAfter: answer.release.notAfter });
   const earlier = pending.find(job.jobId.slice(2));
-  if (earlier !== null && hasResult(earlier)) return goOn({ ...earlier, lease, told: false }, parts, { attest });
+  const owed = owesProofs(terms) && { spec };
+  // A version that knew of no owed proofs kept no spec.
+  if (earlier !== null && hasResult(earlier))
+    return goOn({ ...earlier, ...owed, lease, told: false }, parts, { attest });
   const dataset = await giveJob(job, terms, answer, enclave, parts.hostRoot);
   const broker = createBrokerClient(job.brokerUrl, parts.brokers);
   const { controlPlane } = parts;
@@ -151,6 +156,7 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
     jobId: fromHex(job.jobId),
     lease,
     terms: encodeTerms(terms),
+    ...(owesProofs(terms) && { spec: fromBase64(job.spec) }),
     brokerUrl: job.brokerUrl,
     key: answer.release.key,
     result: null,

@@ -58,6 +58,7 @@ const escrow = {
 const moves = movesOf({
   ...{ escrow, address: '0x', withStake: (work) => work() },
   ciphertexts: { whole: (given) => given as Uint8Array },
+  proofs: {} as never,
   settings: { brokers: undefined, escrow: {} as never },
 });
 const ofDelivery = [terms, ciphertextDigest(ciphertext), keyCommitment(word(10))];
@@ -112,6 +113,14 @@ it('N2 commits with every key behind the borders', async () => {
   await moves.move(held, terms, 'commit');
   expect(toHex(escrowIdOf(decodeTerms(held.terms)))).toBe(toHex(escrowIdOf(terms)));
   expect(shown).toEqual([[terms, expect.objectContaining({ keys: [address(8)], seal: word(1), outcome: 0 })]]);
+});
+
+it('makes the move besides, whatever becomes of the first', async () => {
+  finalize = async () => {
+    throw new Error('refused');
+  };
+  await expect(moves.move(held, terms, 'unsealed', 'resign')).rejects.toThrow('refused');
+  expect(log).toEqual(['resign']);
 });
 
 it('resigns without a result', async () => {

@@ -4,31 +4,40 @@ import { ciphertextDigest, decodeTerms, escrowIdOf, keyCommitment, type Terms } 
 import { createBrokerClient, note } from '#libs/node';
 import type { SettlementClient } from '#libs/settlement';
 import { digestOf, isPublishable, type Ciphertexts } from './ciphertexts.js';
+import type { KeptProofs } from './kept-proofs.js';
 import type { Move } from './next-move.js';
+import { bringHeld, hasReadableProofs } from './owed-proofs.js';
 import { ciphertextOf, hasResult, type PendingEscrow, type PendingResult } from './pending.js';
 import type { HostSettings } from './settings.js';
 
 interface MoveParts {
   readonly escrow: SettlementClient;
   readonly settings: Pick<HostSettings, 'brokers' | 'escrow'>;
-  readonly address: string;
   readonly ciphertexts: Pick<Ciphertexts, 'whole'>;
+  readonly proofs: KeptProofs;
   withStake<T>(work: () => Promise<T>): Promise<T>;
 }
 
 interface Moves {
-  commit(held: PendingResult): Promise<void>;
-  /** @returns the move that was made: 'wait' where the chain is not ready for it */
-  move(held: PendingEscrow, terms: Terms, what: Move): Promise<Move>;
+  /** @returns whether it was done: not while proofs that the run owes are missing */
+  commit(held: PendingResult): Promise<boolean>;
+  /**
+   * @param besides tried whatever becomes of the first; absent or null: none
+   * @returns the first where it was made: 'wait' where the chain is not ready for it, or nothing was left to do
+   */
+  move(held: PendingEscrow, terms: Terms, what: Move, besides?: Move | null): Promise<Move>;
 }
 
-export function movesOf({ escrow, settings, address, ciphertexts, withStake }: MoveParts): Moves {
+export function movesOf({ escrow, settings, ciphertexts, proofs, withStake }: MoveParts): Moves {
   const brokerOf = ({ brokerUrl }: PendingEscrow) => createBrokerClient(brokerUrl, settings.brokers);
 
-  async function commit({ terms, result: { run, borders, keys, seal } }: PendingResult): Promise<void> {
+  async function commit(held: PendingResult): Promise<boolean> {
+    if (!(await hasReadableProofs(held, proofs))) return false;
+    const { borders, keys, seal, run } = held.result;
     const { outcome, delivery } = run;
     const seedProvider = new Uint8Array(32);
-    await escrow.commit(decodeTerms(terms), { outcome, borders, keys, seal, delivery, seedProvider });
+    await escrow.commit(decodeTerms(held.terms), { outcome, borders, keys, seal, delivery, seedProvider });
+    return true;
   }
 
   async function store(held: PendingResult): Promise<void> {
@@ -63,11 +72,7 @@ export function movesOf({ escrow, settings, address, ciphertexts, withStake }: M
 
   /** Earnings, and the free stake that no other job may need. */
   async function takeOut({ token }: Terms): Promise<void> {
-    await withStake(async () => {
-      const { free } = await escrow.stakeOf(address, token);
-      const spare = free - settings.escrow.stakeMaxWei;
-      if (spare > 0n) await escrow.releaseStake(token, spare);
-    });
+    await withStake(() => escrow.stakeDownTo(token, settings.escrow.stakeMaxWei));
     await escrow.withdraw(token);
   }
 
@@ -81,26 +86,37 @@ export function movesOf({ escrow, settings, address, ciphertexts, withStake }: M
     end: takeOut,
   };
 
+  /** False: nothing was done. */
   const withResult: Partial<Record<Move, (held: PendingResult, terms: Terms) => Promise<unknown>>> = {
     commit,
+    discharge: (held, terms) => bringHeld(held, terms, escrow, proofs),
     store,
     answer,
     publish,
     finalize: (held, terms) => escrow.finalize(terms, revealed(held)),
   };
 
-  return {
-    commit,
-    async move(held, terms, what) {
-      try {
-        await simple[what]?.(terms);
-        if (hasResult(held)) await withResult[what]?.(held, terms);
-        return what;
-      } catch (error) {
-        if (error instanceof CodedError && error.code === 'CHAIN_NOT_FINAL') return 'wait';
-        throw error;
-      }
-    },
+  async function take(held: PendingEscrow, terms: Terms, what: Move): Promise<Move> {
+    try {
+      await simple[what]?.(terms);
+      const done = hasResult(held) ? await withResult[what]?.(held, terms) : undefined;
+      return done === false ? 'wait' : what;
+    } catch (error) {
+      if (error instanceof CodedError && error.code === 'CHAIN_NOT_FINAL') return 'wait';
+      throw error;
+    }
+  }
+
+  return { commit, move: withBesides(take) };
+}
+
+function withBesides(take: Moves['move']): Moves['move'] {
+  return async (held, terms, what, besides = null) => {
+    try {
+      return await take(held, terms, what);
+    } finally {
+      if (besides !== null) await take(held, terms, besides);
+    }
   };
 }
 

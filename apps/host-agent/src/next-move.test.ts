@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JobMode, type Terms } from '#attestation/records';
 import { jobStates, type JobState, type JobView } from '#libs/settlement';
-import { nextMove, type Situation } from './next-move.js';
+import { isPressing, moveBesides, nextMove, type Situation } from './next-move.js';
 
 const since = 1_000_000;
 const delivery = `0x${'05'.repeat(32)}`;
@@ -42,8 +42,10 @@ function view(state: JobState, change: Partial<JobView> = {}): JobView {
 /** Both views in one state unless told otherwise. */
 function situation(state: JobState, chainTime: number, change: Partial<Situation> = {}): Situation {
   const seen = view(state);
-  const kept = { isTold: true, isStored: true, isNewest: true, revealMargin: revealMarginSeconds };
-  return { terms, latest: seen, confirmed: seen, chainTime, now: chainTime, delivery, ...kept, ...change };
+  const times = { chainTime, timeAtLeast: chainTime, timeAtMost: chainTime };
+  const proofs = { isStopped: false, lacksProofs: false, bringsProofs: false };
+  const kept = { isTold: true, isStored: true, isNewest: true, revealMargin: revealMarginSeconds, ...proofs };
+  return { terms, latest: seen, confirmed: seen, ...times, delivery, ...kept, ...change };
 }
 
 const none = { delivery: null };
@@ -78,7 +80,7 @@ describe('with a result', () => {
     ['the same without the broker', situation('Committed', afterAck, { isStored: false }), 'finalize'],
     ['in time with the margin', situation('Committed', revealUntil - revealMarginSeconds), 'finalize'],
     ['too close to the end', situation('Committed', revealUntil - revealMarginSeconds + 1), 'wait'],
-    ['too close by the clock of the host', situation('Committed', afterAck, { now: revealUntil }), 'wait'],
+    ['too close where no block comes', situation('Committed', afterAck, { timeAtMost: revealUntil }), 'wait'],
     ['after the reveal window', situation('Committed', revealUntil + 1), 'undelivered'],
   ])('%s', (_, given, move) => expect(nextMove(given)).toBe(move));
 
@@ -129,6 +131,56 @@ describe('with a result', () => {
     const latest = view('Committed', { delivery: `0x${'00'.repeat(32)}`, ackUntil: 0 });
     expect(nextMove(situation('Committed', since + windows.challenge, { latest }))).toBe('wait');
     expect(nextMove(situation('Committed', since + windows.challenge + 1, { latest }))).toBe('finalize');
+  });
+});
+
+describe('with a run that owes a proof of every segment', () => {
+  const lacks = { lacksProofs: true };
+  it.each<[string, Situation, string]>([
+    ['proofs missing, told or not', situation('Started', since + 937, lacks), 'wait'],
+    ['proofs missing at the last moment', situation('Started', since + 938, lacks), 'resign'],
+    ['the same, untold', situation('Started', since + 938, { ...lacks, isTold: false }), 'resign'],
+    [
+      'the same, with a later session at work',
+      situation('Started', since + 938, { ...lacks, isNewest: false }),
+      'wait',
+    ],
+    ['proofs missing of a run that cannot go on', situation('Started', since, { ...lacks, isStopped: true }), 'resign'],
+    ['every proof here', situation('Started', since), 'commit'],
+    ['every proof here, untold at the last call', situation('Started', since + 751, { isTold: false }), 'commit'],
+    ['proofs here that are pressing', situation('Committed', since, { bringsProofs: true }), 'discharge'],
+    ['the same after the reveal window', situation('Committed', revealUntil + 1, { bringsProofs: true }), 'discharge'],
+  ])('%s', (_, given, move) => expect(nextMove(given)).toBe(move));
+
+  it('brings none for a run whose seal was taken away: nothing is paid for it', () => {
+    const latest = view('Committed', { unsealed: true, allDue: true });
+    expect(nextMove(situation('Committed', since, { latest, bringsProofs: true }))).toBe('unsealed');
+  });
+
+  it('answers a client that misses the ciphertext all the same, and brings them besides', () => {
+    const latest = view('Committed', { missing: true, allDue: true, upTo: 2 });
+    const asked = { latest, bringsProofs: true };
+    const published = { ...asked, latest: { ...latest, available: true } };
+    expect(nextMove(situation('Committed', ackUntil, asked))).toBe('answer');
+    expect(nextMove(situation('Committed', ackUntil, published))).toBe('publish');
+    expect(nextMove(situation('Committed', ackUntil + 1, asked))).toBe('discharge');
+    const besides = (['answer', 'publish', 'discharge', 'unsealed'] as const).map((next) => moveBesides(next, asked));
+    expect(besides).toEqual(['discharge', 'discharge', null, null]);
+    expect(moveBesides('answer', { bringsProofs: false })).toBeNull();
+  });
+
+  it('tries no other end while proofs are owed: the chain would refuse it', () => {
+    const latest = view('Committed', { allDue: true, upTo: 2, proved: 1 });
+    expect(nextMove(situation('Committed', revealUntil + 1, { latest, confirmed: latest }))).toBe('wait');
+  });
+
+  it('leaves proofs to others for a quarter of their window, behind a seal from the end of the challenges on', () => {
+    const proving = { ...terms, windows: { ...windows, prove: 400 } };
+    const due = view('Committed', { allDue: true, upTo: 2, proved: 1 });
+    const at = (change: Partial<JobView>, time: number) => isPressing(proving, { ...due, ...change }, since + time);
+    expect([at({}, 190), at({}, 191)]).toEqual([false, true]);
+    expect([at({ sealed: false }, 100), at({ sealed: false }, 101)]).toEqual([false, true]);
+    expect([at({ proved: 2 }, 191), at({ allDue: false }, 191)]).toEqual([false, false]);
   });
 });
 

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { decodeCanonical, encodeCanonical, type CborValue } from '#attestation/base';
+import { checkpointSessionsMax } from '#attestation/records';
 import { openPendingEscrows, type PendingResult } from './pending.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-pending-'));
-afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name))));
+afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name), { recursive: true })));
 
 const jobId = '0a'.repeat(32);
 const word = new Uint8Array(32).fill(2);
@@ -41,6 +42,13 @@ it('survives in another process until it is removed', () => {
   expect(again.jobs()).toEqual([]);
 });
 
+it('is read back with as many keys as a result can have', () => {
+  const keys = Array.from({ length: checkpointSessionsMax + 1 }, (_, at) => new Uint8Array(20).fill(at));
+  const widest = { ...result, result: { ...result.result, keys } };
+  openPendingEscrows(folder).save(widest);
+  expect(openPendingEscrows(folder).find(jobId)).toEqual(widest);
+});
+
 it('is there before it has a result', () => {
   const engaged = { ...result, result: null, receipts: [] };
   openPendingEscrows(folder).save(engaged);
@@ -62,6 +70,14 @@ it('that was damaged is refused by name, and the others are still there', () => 
   expect(() => pending.find(jobId)).toThrow(/CBOR_/);
   expect(pending.jobs()).toHaveLength(2);
   expect(pending.find('02'.repeat(32))).not.toBeNull();
+});
+
+it('of a later version, with a member that this one does not know, is refused by name, and its file stays', () => {
+  const pending = openPendingEscrows(folder);
+  pending.save({ ...result, later: 1 } as PendingResult);
+  expect(() => pending.find(jobId)).toThrow(/MESSAGE_SHAPE/);
+  pending.tidy();
+  expect([pending.layAside(), pending.jobs()]).toEqual([[], [jobId]]);
 });
 
 it('of a former version is laid aside with TERMS_VERSION, file and reveal key kept, and stops nobody', () => {

@@ -26,9 +26,10 @@ import {
   type Partially,
   type Shaped,
 } from '#attestation/base';
-import { checkpointSessionsMax } from '#attestation/records';
+import { checkpointSessionsMax, jobSpecBytesMax } from '#attestation/records';
 import { writeWhole } from '#libs/node';
 import { openCiphertexts, type Ciphertext, type Ciphertexts } from './ciphertexts.js';
+import { openKeptProofs, type KeptProofs } from './kept-proofs.js';
 
 const resultShape = {
   ciphertext: bytesUpTo(12 * 1024 * 1024),
@@ -42,8 +43,8 @@ const resultShape = {
     delivery: bytes(32),
     keys: bytes(32),
   }),
-  /** Accounts of the settlement keys that `run.keys` is the digest of. */
-  keys: list(bytes(20), checkpointSessionsMax),
+  /** Accounts of the settlement keys that `run.keys` is the digest of: of the sessions of a checkpoint, and the sealer's. */
+  keys: list(bytes(20), checkpointSessionsMax + 1),
   seal: bytesUpTo(1024),
 };
 
@@ -68,8 +69,10 @@ const pendingShape = {
   receipts: list(record({ statement: bytesUpTo(1024), receipt: bytesUpTo(4096) }), 4000),
 };
 
-/** Of a job that evaluates, or whose result came in pieces; what a former version wrote has none. */
+/** Of a job that owes proofs, that evaluates, or whose result came in pieces; what a former version wrote has none. */
 const optionalShape = {
+  /** Of the job, where every segment of its run must be proved. */
+  spec: bytesUpTo(jobSpecBytesMax),
   /** Where the ciphertext lies that `result` has none of. */
   file: record({ name: text(64), bytes: uint(), sha256: bytes(32), digest: bytes(32) }),
   evaluations: list(
@@ -101,13 +104,14 @@ export type PendingResult = PendingEscrow & { readonly result: TrainedResult };
 export interface PendingEscrows {
   /** Files of results that came in pieces, and of checkpoints on their way. */
   readonly ciphertexts: Ciphertexts;
+  readonly proofs: KeptProofs;
   save(escrow: PendingEscrow): void;
   saveSession(jobId: string, session: KeptSession): void;
   /** Null where the lease has none on this disk. */
   sessionOf(escrow: PendingEscrow): KeptSession | null;
   /** @throws Rejection CBOR_*, MESSAGE_SHAPE when the file was damaged */
   find(jobId: string): PendingEscrow | null;
-  /** Removes files of ciphertexts that no escrow names. */
+  /** Removes files of ciphertexts and proofs that no escrow names. */
   tidy(): void;
   /** Job ids, hexadecimal. */
   jobs(): string[];
@@ -140,6 +144,7 @@ export function openPendingEscrows(folder: string): PendingEscrows {
   const find = (jobId: string): PendingEscrow | null =>
     names().includes(`${jobId}${suffix}`) ? read(pathOf(jobId)) : null;
   const ciphertexts = openCiphertexts(join(folder, 'ciphertexts'));
+  const proofs = openKeptProofs(join(folder, 'proofs'));
   /** Undefined where the file was damaged. */
   const fileOf = (jobId: string): PendingEscrow['file'] => {
     try {
@@ -151,6 +156,7 @@ export function openPendingEscrows(folder: string): PendingEscrows {
   };
   return {
     ciphertexts,
+    proofs,
     save: (escrow) => writeWhole(pathOf(toHex(escrow.jobId)), encodeCanonical(toCbor(escrow))),
     saveSession: (jobId, session) => writeWhole(sessionPathOf(jobId), JSON.stringify(session)),
     sessionOf({ jobId, lease }) {
@@ -163,11 +169,13 @@ export function openPendingEscrows(folder: string): PendingEscrows {
     tidy() {
       const jobs = names().map((name) => name.slice(0, -suffix.length));
       ciphertexts.keepOnly(new Set(jobs.flatMap((jobId) => fileOf(jobId)?.name ?? [])));
+      proofs.keepOnly(new Set(jobs));
     },
     jobs: () => names().map((name) => name.slice(0, -suffix.length)),
     remove(jobId) {
       const file = fileOf(jobId);
       if (file !== undefined) ciphertexts.drop(file);
+      proofs.remove(jobId);
       rmSync(sessionPathOf(jobId), { force: true });
       rmSync(pathOf(jobId), { force: true });
     },

@@ -1,9 +1,10 @@
 /** The host operator's side of the escrow: stake and start before the work, seal and reveal after it. */
 import { Wallet } from 'ethers';
-import { equalBytes, to0x } from '#attestation/base';
-import { decodeTerms, parseJobSpec, type Terms } from '#attestation/records';
+import { equalBytes, to0x, toHex } from '#attestation/base';
+import { bringsResult, decodeTerms, parseJobSpec, type Terms } from '#attestation/records';
 import {
   addressBytes,
+  ChainClock,
   connect,
   inTurn,
   isEnded,
@@ -13,11 +14,12 @@ import {
   revealMarginOf,
   SettlementClient,
 } from '#libs/settlement';
-import type { Ciphertexts } from './ciphertexts.js';
+import { checkProvedPlan } from './proved-plan.js';
 import { engage, type Engaged } from './engage.js';
 import { movesOf } from './moves.js';
-import { nextMove, type Move } from './next-move.js';
-import type { PendingEscrow, PendingResult } from './pending.js';
+import { isPressing, moveBesides, nextMove, type Move, type Situation } from './next-move.js';
+import { lackingProofs } from './owed-proofs.js';
+import { hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
 import type { Transaction } from './registration.js';
 import type { HostSettings } from './settings.js';
 import { limitsOn, resultBytesOf, type OwnSide } from './terms.js';
@@ -27,13 +29,15 @@ export interface Provider {
   readonly own: OwnSide;
   /** What putting the job's result on chain would cost now. @param spec its encoding */
   publishEstimate(spec: Uint8Array): Promise<bigint>;
+  /** Whether the chain takes the proofs that the job may owe, while it is not accepted. @throws what `checkProvedPlan` throws */
+  checkPlan(spec: Uint8Array, terms: Terms): Promise<void>;
   /** Locks the stake, starts the job and binds the session's settlement key to it. Idempotent. */
   engage(terms: Terms, session: Engaged): Promise<readonly Transaction[]>;
   /** Whether a session before this one has started it: the next one binds its key before it works. */
   hasStarted(terms: Terms): Promise<boolean>;
   /** Whether a run is owed, or may be as soon as `engage` has come to its end. */
   isOwed(terms: Terms): Promise<boolean>;
-  /** Commits the sealed run; idempotent. */
+  /** Commits the sealed run, unless proofs that it would owe are missing; idempotent. */
   commit(escrow: PendingResult): Promise<void>;
   /** Whether the chain has this very run. */
   hasCommitted(escrow: PendingResult): Promise<boolean>;
@@ -42,12 +46,15 @@ export interface Provider {
   close(): void;
 }
 
-/** @param ciphertexts of results */
-export function createProvider(settings: HostSettings, ciphertexts: Pick<Ciphertexts, 'whole'>): Provider {
-  const { rpcUrl, deployment, pollingMs, confirmations } = settings.chain;
+export function createProvider(
+  settings: HostSettings,
+  { ciphertexts, proofs }: Pick<PendingEscrows, 'ciphertexts' | 'proofs'>,
+): Provider {
+  const { rpcUrl, deployment, pollingMs, confirmations, feePerGasMaxWei } = settings.chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   const wallet = new Wallet(settings.providerSecret, rpc);
-  const escrow = new SettlementClient(deployment, wallet, { confirmations });
+  const escrow = new SettlementClient(deployment, wallet, { confirmations, feePerGasMaxWei });
+  const clock = new ChainClock();
   const own = ownSideOf(settings, escrow, addressBytes(wallet.address));
   /** A lease and the collection may come to one escrow at once. */
   const oneByOne = <T>({ jobId }: PendingEscrow, work: () => Promise<T>): Promise<T> =>
@@ -55,31 +62,43 @@ export function createProvider(settings: HostSettings, ciphertexts: Pick<Ciphert
   /** What is deposited for one job must not be taken out before it is locked. */
   const withStake = <T>(work: () => Promise<T>): Promise<T> => inTurn(`stake of ${wallet.address}`, work);
 
-  async function decide(held: PendingEscrow, terms: Terms): Promise<Move> {
+  async function look(held: PendingEscrow, terms: Terms): Promise<Situation> {
     const head = await latestBlock(rpc);
     const last = Math.max(0, head.number - confirmations + 1);
     const [latest, confirmed] = [await escrow.job(terms, head.number), await escrow.job(terms, last)];
-    const mayResign = latest.state === 'Started' && held.result === null && isLastCall(terms, latest, head.timestamp);
-    return nextMove({
-      ...{ terms, latest, confirmed, chainTime: head.timestamp, now: Math.floor(Date.now() / 1000) },
+    const { least, most } = clock.at(head);
+    const lacksProofs = lackingProofs(held, proofs).length > 0;
+    const isIdle = held.result === null && isLastCall(terms, latest, least);
+    const mayResign = latest.state === 'Started' && (isIdle || lacksProofs);
+    const isDue = latest.state === 'Committed' && held.spec !== undefined && isPressing(terms, latest, least);
+    return {
+      ...{ terms, latest, confirmed, chainTime: head.timestamp, timeAtLeast: least, timeAtMost: most },
       delivery: held.result === null ? null : to0x(held.result.run.delivery),
       isTold: held.told === true,
+      isStopped: hasResult(held) && !bringsResult(held.result.run),
+      lacksProofs,
+      bringsProofs: isDue && proofs.held(toHex(held.jobId)).length > 0,
       isStored: held.stored,
       isNewest: mayResign && equalBytes((await escrow.keys.newest(terms)) ?? held.key, held.key),
       revealMargin: revealMarginOf(escrow.settings, terms.windows.reveal),
-    });
+    };
   }
 
-  const { commit, move } = movesOf({ escrow, settings, address: wallet.address, ciphertexts, withStake });
+  const { commit, move } = movesOf({ escrow, settings, ciphertexts, proofs, withStake });
   const engagement = { escrow, policies: settings.snpPolicies, withStake };
 
   return {
     own,
     publishEstimate: (spec) => publishEstimate(resultBytesOf(parseJobSpec(spec)), rpc),
+    async checkPlan(spec, terms) {
+      if (terms.dutySelectors.length === 0) return;
+      const { state } = await escrow.job(terms);
+      if (state === 'None' || state === 'Open') await checkProvedPlan(parseJobSpec(spec), deployment, rpc);
+    },
     engage: (terms, session) => engage(terms, session, engagement),
     hasStarted: async (terms) => (await escrow.job(terms)).state === 'Started',
     isOwed: async (terms) => !isEnded((await escrow.job(terms)).state),
-    commit: (held) => oneByOne(held, () => commit(held)),
+    commit: (held) => oneByOne(held, async () => void (await commit(held))),
     async hasCommitted({ terms, result }) {
       const { state, delivery } = await escrow.job(decodeTerms(terms));
       return state === 'Committed' && delivery === to0x(result.run.delivery);
@@ -87,7 +106,9 @@ export function createProvider(settings: HostSettings, ciphertexts: Pick<Ciphert
     collect: (held) =>
       oneByOne(held, async () => {
         const terms = decodeTerms(held.terms);
-        return move(held, terms, await decide(held, terms));
+        const situation = await look(held, terms);
+        const next = nextMove(situation);
+        return move(held, terms, next, moveBesides(next, situation));
       }),
     close: () => rpc.destroy(),
   };

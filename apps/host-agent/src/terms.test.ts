@@ -153,6 +153,15 @@ describe('Z-H2 of a job that is proved besides', () => {
   ])('Z-H2 refuses with %s %s', (code, _, check) => {
     expect(check).toThrow(expect.objectContaining({ code, family: 'rejection' }));
   });
+
+  it('Z-H2 refuses a window to compute that has no room for the proofs, which are there before the run is committed', () => {
+    const slow = { ...side, limits: { ...side.limits, proofSeconds: hour } };
+    const patient = { windows: { ...fair, prove: 48 * hour, provePer: 48 * hour } };
+    const refused = expect.objectContaining({ code: 'TERMS_COMPUTE' });
+    expect(offer({ ...wanted, ...patient }, proved, {}, slow)).toThrow(refused);
+    const long = { windows: { ...patient.windows, compute: 96 * hour } };
+    expect(offer({ ...wanted, ...long }, proved, {}, slow)).not.toThrow();
+  });
 });
 
 describe('what all who sign demand', () => {

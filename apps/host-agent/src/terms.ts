@@ -5,6 +5,7 @@ import {
   chunksMax,
   resultChunksMax,
   clientQuorum,
+  closingBond,
   escrowIdOf,
   jobIdOf,
   JobMode,
@@ -23,6 +24,7 @@ import { divideSteps, isNet, parameterCount, parseJobManifestText, trainingSecon
 import type { AssignedJob } from '#libs/wire';
 import { checkAttestors, type Attestors } from './attestors.js';
 import { checkSnpPolicy, type SnpPolicies } from './registration.js';
+import { owesProofs } from './owed-proofs.js';
 import type { HostSettings } from './settings.js';
 
 export interface OwnSide {
@@ -61,7 +63,7 @@ export function resultBytesOf({ manifest }: Pick<JobSpec, 'manifest'>): number {
 /**
  * Nothing is signed or spent before this passed.
  * @param publishWei what putting the result on chain would cost now
- * @throws Rejection HOST_TERMS_JOB, _ESCROW, _CHAIN, _PROVIDER, _MODE, _TOKEN, _PRICE, _STAKE, _LIVENESS, _WINDOWS, _QUORUM,
+ * @throws Rejection HOST_TERMS_JOB, _ESCROW, _CHAIN, _PROVIDER, _MODE, _BOND, _TOKEN, _PRICE, _STAKE, _LIVENESS, _WINDOWS, _QUORUM,
  *   _ATTESTOR, _SNP, _RESULT; TERMS_* of what all who sign demand
  */
 export function checkTerms(
@@ -79,6 +81,7 @@ export function checkTerms(
   agree('CHAIN', 'contract', to0x(settlement), to0x(spec.settlement.contract));
   agree('PROVIDER', 'provider', to0x(account), to0x(terms.provider));
   const isEither = checkMode(terms, spec, own);
+  if (isEither) checkBond(terms);
   if (!isZero(terms.token) && !limits.tokens.includes(to0x(terms.token))) {
     throw refused('TOKEN', 'the native coin, or a token of the settings', to0x(terms.token));
   }
@@ -103,6 +106,14 @@ function checkMode(terms: Terms, spec: JobSpec, { limits }: OwnSide): boolean {
   agree('MODE', 'number of duty selectors', isProved || isEither ? 1 : 0, terms.dutySelectors.length);
   if (spec.proving !== null) agree('MODE', 'scheme', 'fxt-zk/1', spec.scheme);
   return isEither;
+}
+
+/** A sealed run has no proofs: who could pay the bond would take the stake. */
+function checkBond({ bond }: Terms): void {
+  if (bond === closingBond) return;
+  const action =
+    'order anew with the newest `veritrain job submit`, or with --on-lapse tee, or proofs with --assurance tee+zk';
+  throw refused('BOND', `a bond of ${closingBond}, which nobody can pay`, `${bond}`, action);
 }
 
 function checkWindows({ windows }: Terms, { limits }: OwnSide, isEither: boolean): void {
@@ -131,13 +142,17 @@ function checkQuorum(terms: Terms, { limits }: OwnSide): void {
 }
 
 /** What the host knows beside spec and terms. @throws Rejection STEP_PLAN, MANIFEST_* */
-function factsOf(spec: JobSpec, { token }: Terms, { limits }: OwnSide, publishWei: bigint): TermsFacts {
+function factsOf(spec: JobSpec, terms: Terms, { limits }: OwnSide, publishWei: bigint): TermsFacts {
   const { proving } = spec;
+  const { token } = terms;
   const manifest = parseJobManifestText(spec.manifest);
+  const { rounds } = divideSteps(manifest, spec);
+  // Where every segment must be proved, the run is committed when the last proof is there.
+  const proofs = owesProofs(terms) ? rounds * limits.proofSeconds : 0;
   return {
     ...(proving !== null && !isNet(manifest) && { plan: planOf({ manifest, ...proving }).digest }),
     greatest: greatestWindows(limits),
-    runSeconds: trainingSeconds(manifest, divideSteps(manifest, spec).rounds, limits.multiplyAddsPerSecond),
+    runSeconds: trainingSeconds(manifest, rounds, limits.multiplyAddsPerSecond) + proofs,
     benchSeconds: limits.proofSeconds,
     answerMin: limits.answerMinWei,
     // What gas costs in a token nobody here knows; what cannot be published costs nothing.
