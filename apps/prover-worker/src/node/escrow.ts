@@ -1,17 +1,21 @@
 /** The prover's side of the escrow: stake and start before the work; the run, its proofs and the money after it. */
 import { Wallet, type JsonRpcApiProvider } from 'ethers';
 import { CollateralError, equalBytes, fromHex, keccak, Rejection, to0x } from '#attestation/base';
-import { decodeTerms, parseJobSpec, type JobSpec, type Terms } from '#attestation/records';
-import type { ProverRelease } from '#libs/node';
+import { decodeTerms, JobMode, parseJobSpec, type JobSpec, type Terms } from '#attestation/records';
+import { bringProofs, type ProverRelease } from '#libs/node';
 import { groth16Admission } from '#libs/proof';
 import {
   addressBytes,
+  ChainClock,
   connect,
+  exitOf,
   finalFrom,
   hasDelivery,
   isEnded,
   isLastCall,
+  isLastMoment,
   latestBlock,
+  proofsFrom,
   registerGroth16Key,
   SettlementClient,
   type JobView,
@@ -20,9 +24,8 @@ import {
 import { parseManifestText } from '#libs/step';
 import { groth16SchemeId } from '#libs/zk/verifier';
 import { openKeyFolder } from '../proving/key-folder.js';
-import { drawInstead, drawSeed, isSampled } from './draw.js';
-import type { KeptJob, KeptJobs } from './kept-jobs.js';
-import { sealOf } from './seal.js';
+import { drawInstead, drawSeed, dueOf, isSampled, type Due } from './draw.js';
+import { hasRun, type KeptJob, type KeptJobs } from './kept-jobs.js';
 import type { ProverSettings } from './settings.js';
 
 export interface Transaction {
@@ -35,16 +38,18 @@ interface OrderedJob {
   readonly terms: Terms;
 }
 
-/** 'wait': the chain is not ready for another; 'end': nothing is left to do. */
-type Step = 'commit' | 'discharge' | 'draw' | 'finalize' | 'wait' | 'end';
+/** 'wait': the chain is not ready for another; 'end': nothing is left to do, and nothing of it can come back. */
+type Step = 'abort' | 'resign' | 'commit' | 'discharge' | 'draw' | 'finalize' | 'wait' | 'end';
 
 export interface Escrow {
   /** 20 bytes. */
   readonly account: Uint8Array;
   /** Locks the stake and starts the job; before that the contract knows the key that its proofs need. Idempotent. */
   engage(job: OrderedJob, release: ProverRelease): Promise<readonly Transaction[]>;
-  /** Takes the next step of a kept job. @returns which it was */
-  collect(job: KeptJob): Promise<Step>;
+  /** Takes the next step of a kept job. @param letGo ends the lease that works on it; absent: none @returns which it was */
+  collect(job: KeptJob, letGo?: () => void): Promise<Step>;
+  /** What a run with these terms owes. */
+  due(terms: Terms, patienceSeconds: number): Promise<Due>;
   close(): void;
 }
 
@@ -53,52 +58,31 @@ const none = new Uint8Array(32);
 const unsealed = { delivery: none, keys: [], seal: new Uint8Array() };
 
 export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings, kept: KeptJobs): Escrow {
-  const { rpcUrl, deployment, pollingMs, confirmations } = chain;
+  const { rpcUrl, deployment, pollingMs, confirmations, feePerGasMaxWei } = chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   const wallet = new Wallet(to0x(accountSecret), rpc);
-  const client = new SettlementClient(deployment, wallet, { confirmations });
+  const client = new SettlementClient(deployment, wallet, { confirmations, feePerGasMaxWei });
   const account = addressBytes(wallet.address);
-
-  /** Only of the run that the chain knows: a proof of another would be refused there. @returns whether there was one */
-  async function discharge(
-    { jobId, spec }: KeptJob,
-    proofs: readonly number[],
-    terms: Terms,
-    borders: readonly Uint8Array[],
-  ): Promise<boolean> {
-    let isAny = false;
-    for (const index of proofs) {
-      const proof = kept.proof(jobId, index);
-      if (proof === null || (await client.duties.isProved(terms, index))) continue;
-      const seal = sealOf(client.domain, terms, parseJobSpec(spec), index, proof);
-      await client.duties.discharge(terms, index, borders, seal);
-      isAny = true;
-    }
-    return isAny;
-  }
+  // Where no block comes, the next one may be past the time that counts.
+  const clock = new ChainClock();
 
   /**
    * The job is over once the chain has all proofs, and its bundle lacks what the control plane was not told until then: proofs
    * that it has not taken wait for half of the window.
    */
   async function afterCommit(job: KeptJob, terms: Terms, view: JobView): Promise<Step> {
-    const isUrgent = (await chainTime(rpc)) > clockOf(terms, view) + terms.windows.prove / 2;
-    const proofs = isUrgent ? job.proofs : job.told;
-    const isAny = proofs.length > 0 && (await discharge(job, proofs, terms, await client.duties.bordersOf(terms)));
+    const isUrgent = clock.at(await latestBlock(rpc)).least > proofsFrom(terms, view) + terms.windows.prove / 2;
+    const proofs = await owed(client, terms, view, isUrgent ? job.proofs : job.told);
+    const find = (index: number) => kept.proof(job.jobId, index);
+    const isAny = await bringProofs(proofs, { client, spec: parseJobSpec(job.spec), terms, find });
     const step = isAny ? 'discharge' : 'wait';
-    if (job.borders === null || hasDelivery(view)) return step;
+    if (!hasRun(job) || hasDelivery(view)) return step;
     if (view.sampleDue && !view.drawn) return (await drawInstead(client, rpc, terms, view)) ? 'draw' : step;
-    if (!(await isProved(terms, view))) return step;
+    if (job.borders === null || !(await isProved(client, terms, view))) return step;
     const from = finalFrom(terms, await client.job(terms));
     if ((await chainTime(rpc)) <= from) return step;
     await client.finalize(terms);
     return 'finalize';
-  }
-
-  async function isProved(terms: Terms, { allDue, sampleDue }: JobView): Promise<boolean> {
-    if (sampleDue) return (await client.duties.undischarged(terms))?.length === 0;
-    const { proved, upTo } = await client.job(terms);
-    return allDue && proved === upTo;
   }
 
   return {
@@ -107,67 +91,137 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
       const { state } = await client.job(terms);
       if (state === 'None') throw noEscrow();
       if (isEnded(state)) throw ended(state);
-      const entered = await enterKey(spec, { wallet, deployment, groth16Keys });
+      const entered = await enterKey(spec, { wallet, chain, groth16Keys });
       const accepted = await client.accept(terms, isSampled(terms) ? keccak(drawSeed(accountSecret, terms)) : none);
       const started = await client.start(terms, { release, signature });
       return [...entered, named('accept', accepted), named('start', started)];
     },
-    async collect(job) {
+    async collect(job, letGo) {
       const terms = decodeTerms(job.terms);
       const view = await client.job(terms);
       if (isEnded(view.state)) {
         if (equalBytes(terms.provider, account)) await client.withdraw(terms.token);
-        return 'end';
+        return (await isOver(client, terms)) ? 'end' : 'wait';
       }
+      if (isUnaccepted(view))
+        return letGo === undefined && !hasRun(job) && (await isOver(client, terms)) ? 'end' : 'wait';
       if (view.state === 'Committed') return afterCommit(job, terms, view);
-      const borders = view.state === 'Started' ? await bordersToCommit(rpc, job, terms, view) : null;
-      if (borders === null) return 'wait';
+      const head = await latestBlock(rpc);
+      const { least } = clock.at(head);
+      const borders = view.state === 'Started' ? bordersToCommit(job, terms, view, least) : null;
+      if (borders === null) {
+        const way = job.isStaked ? wayOut(terms, view, [head.timestamp, least], letGo !== undefined) : 'wait';
+        return way === 'wait' ? way : giveBack(client, kept, { jobId: job.jobId, terms, way }, letGo);
+      }
       const seedProvider = isSampled(terms) ? drawSeed(accountSecret, terms) : none;
       await client.commit(terms, { outcome: job.outcome, borders, seedProvider, ...unsealed });
       return 'commit';
     },
+    due: (terms, patienceSeconds) => dueOf(client, rpc, terms, patienceSeconds),
     close: () => rpc.destroy(),
   };
 }
 
 interface KeyRegistry {
   readonly wallet: Wallet;
-  readonly deployment: ProverSettings['chain']['deployment'];
+  readonly chain: Pick<ProverSettings['chain'], 'deployment' | 'feePerGasMaxWei'>;
   readonly groth16Keys: ProverSettings['groth16Keys'];
 }
 
 /** Proofs under a key that the contract does not know, or does not take, earn nothing. */
 async function enterKey(
   { scheme, proving, manifest }: JobSpec,
-  { wallet, deployment, groth16Keys }: KeyRegistry,
+  { wallet, chain: { deployment, feePerGasMaxWei }, groth16Keys }: KeyRegistry,
 ): Promise<readonly Transaction[]> {
   if (scheme !== groth16SchemeId) return [];
   const { shape } = groth16Admission(parseManifestText(manifest));
-  const { ceremony, bytes } = openKeyFolder(groth16Keys, proving!.planDigest, shape);
-  const { txHash } = await registerGroth16Key(wallet, deployment, shape, ceremony, bytes);
+  const { ceremony, bytes: key } = openKeyFolder(groth16Keys, proving!.planDigest, shape);
+  const { txHash } = await registerGroth16Key(wallet, deployment, { shape, ceremony, key }, { feePerGasMaxWei });
   return txHash === null ? [] : [{ call: 'register', hash: txHash }];
 }
 
 const named = (call: string, { txHash }: TxReceipt): Transaction => ({ call, hash: txHash });
 
-/** Behind a seal the clock of proofs starts when the seal can no longer be taken away. */
-function clockOf({ windows }: Terms, { since, sealed }: JobView): number {
-  return since + (sealed ? windows.challenge : 0);
+/** By a block that stays: what is on disk is all that could answer for a job that a reorganisation brought back. */
+async function isOver(client: SettlementClient, terms: Terms): Promise<boolean> {
+  const { block, job } = await client.settled(terms);
+  return isEnded(job.state) || (isUnaccepted(job) && block.timestamp > terms.acceptBy);
+}
+
+function isUnaccepted({ state }: JobView): boolean {
+  return state === 'None' || state === 'Open';
 }
 
 async function chainTime(rpc: JsonRpcApiProvider): Promise<number> {
   return (await latestBlock(rpc)).timestamp;
 }
 
-/** Of a run that the control plane has taken; in the last quarter of the time of any, for then the stake counts. */
-async function bordersToCommit(
-  rpc: JsonRpcApiProvider,
-  { borders, delivery }: KeptJob,
+/** Of a job that nobody can challenge, what was not drawn of it is paid for by nobody, and costs gas. */
+async function owed(
+  client: SettlementClient,
   terms: Terms,
   view: JobView,
-): Promise<readonly Uint8Array[] | null> {
-  if (borders !== null || delivery === null) return borders;
-  return isLastCall(terms, view, await chainTime(rpc)) ? delivery.borders.map(fromHex) : null;
+  proofs: readonly number[],
+): Promise<readonly number[]> {
+  if (terms.mode !== JobMode.sample || view.allDue) return proofs;
+  const drawn = (await client.duties.sampleOf(terms)) ?? [];
+  return proofs.filter((index) => drawn.includes(index));
+}
+
+async function isProved(client: SettlementClient, terms: Terms, { allDue, sampleDue }: JobView): Promise<boolean> {
+  if (sampleDue) return (await client.duties.undischarged(terms))?.length === 0;
+  const { proved, upTo } = await client.job(terms);
+  return upTo === 0 || (allDue && proved === upTo);
+}
+
+/**
+ * Of a job without a run: silence would cost what giving it back does not, even where a lease still works on it.
+ *
+ * @param times of the newest block, and the least that it is now
+ */
+function wayOut(
+  terms: Terms,
+  view: JobView,
+  [head, least]: readonly [number, number],
+  isInHand: boolean,
+): 'abort' | 'resign' | 'wait' {
+  if (view.state === 'Accepted') {
+    return !isInHand && head > (exitOf(terms, view)?.after ?? Infinity) ? 'abort' : 'wait';
+  }
+  return view.state === 'Started' && isLastMoment(terms, view, least) ? 'resign' : 'wait';
+}
+
+interface GivenBack {
+  readonly jobId: string;
+  readonly terms: Terms;
+  readonly way: 'abort' | 'resign';
+}
+
+async function giveBack(
+  client: SettlementClient,
+  kept: KeptJobs,
+  { jobId, terms, way }: GivenBack,
+  letGo: (() => void) | undefined,
+): Promise<Step> {
+  letGo?.();
+  // The lease may have come to a run while the chain was asked. One that it comes to from here on it does not tell.
+  const job = kept.find(jobId);
+  if (job === null || hasRun(job)) return 'wait';
+  kept.markGivenBack(jobId);
+  await client[way](terms);
+  return way;
+}
+
+/** Of a run that the control plane has taken; in the last quarter of the time of any, for then the stake counts. */
+function bordersToCommit(
+  { borders, delivery, refused }: KeptJob,
+  terms: Terms,
+  view: JobView,
+  time: number,
+): readonly Uint8Array[] | null {
+  const run = delivery ?? refused;
+  if (borders !== null || run === null) return borders;
+  return isLastCall(terms, view, time) ? run.borders.map(fromHex) : null;
 }
 
 function noEscrow(): CollateralError {

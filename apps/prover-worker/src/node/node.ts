@@ -16,13 +16,14 @@ import {
   type HeldLeases,
   type RunningNode,
 } from '#libs/node';
-import { groth16KeysMax, pattern } from '#libs/wire';
+import { groth16KeysMax, pattern, type NodeRegistered } from '#libs/wire';
 import { plansOf } from '../proving/key-folder.js';
 import { openDrawnProofs } from './drawn-proofs.js';
 import { openEscrow } from './escrow.js';
 import { handOverLeft, openProofTeller } from './deliveries.js';
 import { createJobProcess } from './job-process.js';
 import { openKeptJobs } from './kept-jobs.js';
+import { openKeptWitness } from './kept-witness.js';
 import type { NodeParts } from './parts.js';
 import { runProof } from './proof-task.js';
 import type { ProverSettings } from './settings.js';
@@ -31,11 +32,16 @@ import { runLease } from './training-lease.js';
 const acquireWaitMs = 1000;
 const acquirePatience = { attempts: 1, answerWithinMs: acquireWaitMs + 5000 };
 const retryPauseMs = 1000;
+/** Who has not been registered. */
+const nobody = '00000000-0000-4000-8000-000000000000';
 
 export async function startNode(settings: ProverSettings): Promise<RunningNode> {
   const opened = await openNode(settings, 'prover-worker', ['controlPlane']);
   const { watch, controlPlane, store } = opened;
-  const kept = openKeptJobs(join(settings.dataDirectory, 'jobs'));
+  const folder = join(settings.dataDirectory, 'jobs');
+  const kept = openKeptJobs(folder);
+  const witness = openKeptWitness(folder, settings.hostRoot);
+  kept.tidy();
   for (const former of kept.layAside()) note('kept job', former);
   const escrow = openEscrow(settings, kept);
   const keys = plansOf(settings.groth16Keys).slice(0, groth16KeysMax);
@@ -45,18 +51,22 @@ export async function startNode(settings: ProverSettings): Promise<RunningNode> 
     memoryMiB: Math.min(settings.memoryMiB, machine.memoryMiB),
     ...(keys.length > 0 && { groth16Keys: keys }),
   });
-  const node = await register(opened, offer);
-  const { nodeId, leaseSeconds } = node;
   const [stopping, ended] = [new AbortController(), new AbortController()];
   const stop = stopping.signal;
   const jobProcess = createJobProcess(settings);
-  const parts: NodeParts = { settings, nodeId, leaseSeconds, controlPlane, escrow, kept, store, jobProcess, watch };
+  const unregistered = { nodeId: nobody, leaseSeconds: 0 };
+  const alone: NodeParts = { ...unregistered, settings, controlPlane, escrow, kept, witness, store, jobProcess, watch };
   const held = createHeldLeases(watch);
+  // Before it is registered: the stake does not wait for the control plane.
+  const collecting = collectAll(collectionOf(alone, held), stop);
+  const node = await registered(() => register(opened, offer), alone, stopping);
+  const { nodeId, leaseSeconds } = node;
+  const parts: NodeParts = { ...alone, nodeId, leaseSeconds };
   const loops = [
     workLoop(parts, held, stop).finally(() => ended.abort()),
     keepBeating(node, offer, held, parts, ended.signal),
     handOverLeft(parts, stop),
-    collectAll(collectionOf(parts), stop),
+    collecting,
   ];
   return {
     nodeId,
@@ -73,13 +83,39 @@ export async function startNode(settings: ProverSettings): Promise<RunningNode> 
   };
 }
 
+/** Until the control plane takes a node that keeps jobs, it proves alone what its stake is for. @throws as `register` does, of others */
+async function registered(
+  ask: () => Promise<NodeRegistered>,
+  alone: NodeParts,
+  stopping: AbortController,
+): Promise<NodeRegistered> {
+  const drawnProofs = openDrawnProofs(alone, runProof);
+  const keepsJobs = alone.kept.ids().length > 0;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (keepsJobs) note('register', error);
+      else {
+        stopping.abort();
+        throw error;
+      }
+    }
+    while ((await drawnProofs.proveNext(stopping.signal, true)) === 'proved');
+    await sleep(retryPauseMs);
+  }
+}
+
 /** One thing at a time: the computing process has the machine to itself. */
 async function workLoop(parts: NodeParts, held: HeldLeases, stop: AbortSignal): Promise<void> {
   const { controlPlane, jobProcess, nodeId, settings } = parts;
   const drawnProofs = openDrawnProofs(parts, runProof);
   while (!stop.aborted) {
     try {
-      if (settings.proves && (await drawnProofs.proveNext(stop))) continue;
+      const own = await drawnProofs.proveNext(stop);
+      // Another job would keep this node from proofs that its stake is for.
+      if (own === 'held') await sleep(retryPauseMs, null, { signal: stop }).catch(() => null);
+      if (own !== 'free') continue;
       if (settings.trains) {
         const question = { nodeId, waitMs: settings.proves ? 0 : acquireWaitMs, holding: held.ids() };
         const grant = parseAcquired(await controlPlane.send(pattern.leaseAcquire, question, acquirePatience));
@@ -109,7 +145,7 @@ async function workLoop(parts: NodeParts, held: HeldLeases, stop: AbortSignal): 
 }
 
 /** Every kept job, whether a lease works on it or not: its proofs and its stake are to be seen to in any case. */
-function collectionOf(parts: NodeParts) {
+function collectionOf(parts: NodeParts, held: HeldLeases) {
   const { escrow, kept, watch } = parts;
   const tellProofs = openProofTeller(parts);
   return {
@@ -122,7 +158,7 @@ function collectionOf(parts: NodeParts) {
         watch.failure('escrow');
         note(`tell ${jobId}`, error);
       });
-      const step = await escrow.collect(job);
+      const step = await escrow.collect(job, held.hasJob(jobId) ? () => held.cancelJob(jobId) : undefined);
       if (step === 'end') kept.remove(jobId);
       await told;
       return step;

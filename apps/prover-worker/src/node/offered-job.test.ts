@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { dutySelectorOf, encodeJobSpec, escrowIdOf, JobMode, termsJson, type Terms } from '#attestation/records';
 import { planOf } from '#libs/proof';
-import { chainId, contract, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
-import { readOffer } from './offered-job.js';
+import { chainId, contract, provider, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
+import { checkTerms, readOffer } from './offered-job.js';
 
 const manifest = tinyManifest({ steps: 12, superblock: 4 });
 const dataset = await tinyDataset(manifest, { proving: 'chain1' });
@@ -23,7 +23,7 @@ const settings = {
 async function offer(
   change: Partial<Terms>,
   plan?: Uint8Array,
-  assurance: 'tee' | 'zk' = 'zk',
+  assurance: 'tee' | 'zk' | 'sampled' = 'zk',
   { profile = 'chain1', of = settings, records = 32 } = {},
 ) {
   const own = { manifest, dataset, segmentSteps: 4, spec: { assurance } } as const;
@@ -60,6 +60,29 @@ describe('Z-H2 a prover', () => {
     ['TERMS_WINDOW', 'windows that would lock its stake', { windows: { ...windows, challenge: 86_401 } }, undefined],
   ])('Z-H2 refuses with %s %s', async (code, _what, change, plan) => {
     await expect(offer(change, plan)).rejects.toMatchObject({ code, family: 'rejection' });
+  });
+
+  it('of a sampled job takes no more draws than the proof leaves room for', async () => {
+    const drawing = (samples: number) => {
+      const sampled = { mode: JobMode.sample, samples, windows: { ...windows, draw: 3600, drawBlocks: 64 } };
+      return offer(sampled, undefined, 'sampled');
+    };
+    expect((await drawing(24)).terms.samples).toBe(24);
+    await expect(drawing(25)).rejects.toMatchObject({ code: 'TERMS_SAMPLES' });
+    const got = 'chain1 for this manifest with 30000 samples';
+    await expect(drawing(30_000)).rejects.toMatchObject({ code: 'PROVER_JOB', detail: { got } });
+  });
+
+  it('holds no place for an escrow that may be accepted long after it was offered', async () => {
+    const stakes = { token: new Uint8Array(20), price: 10n, stake: 5n, liveness: 1n };
+    const limits = {
+      ...{ ...settings.escrow, tokens: [], priceMinWei: 1n, stakeMaxWei: 5n, computeMinSeconds: 60 },
+      ...{ proveMinSeconds: 60, multiplyAddsPerSecond: 1e9 },
+    };
+    const latest = Math.floor(Date.now() / 1000) + limits.windowMaxSeconds;
+    const check = async (acceptBy: number) => checkTerms(await offer({ ...stakes, acceptBy }), provider, limits);
+    await expect(check(latest)).resolves.toBeUndefined();
+    await expect(check(latest + 60)).rejects.toMatchObject({ code: 'PROVER_JOB' });
   });
 
   it('of a job whose seal may be taken away takes no challenge that pays less than its answer costs', async () => {

@@ -36,6 +36,7 @@ import type { AssignedJob } from '#libs/wire';
 import { checkRoom, groth16SchemeId, isInTwoParts } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openKeyFolder } from '../proving/key-folder.js';
+import type { OpenedInput } from './kept-witness.js';
 import type { ProverSettings } from './settings.js';
 
 export interface OfferedJob {
@@ -44,6 +45,8 @@ export interface OfferedJob {
   readonly specBytes: Uint8Array;
   readonly terms: Terms;
   readonly job: AssignedJob;
+  /** That one proof may take. */
+  readonly proofSeconds: number;
 }
 
 export interface EntrustedJob extends OfferedJob {
@@ -88,10 +91,10 @@ export function readOffer(
   // The plan of a Groth16 key is what its folder was checked against.
   const { plan, proofSeconds } = isGroth16
     ? { plan: spec.proving!.planDigest, proofSeconds: escrow.proofSeconds }
-    : provable(spec, settings);
+    : provable(spec, terms, settings);
   const [benchSeconds, answerMin] = [proofSeconds, escrow.answerMinWei];
   termsFit(spec, terms, { plan, greatest: greatestWindows(escrow), benchSeconds, answerMin });
-  return { jobId: job.jobId, spec, specBytes, terms, job };
+  return { jobId: job.jobId, spec, specBytes, terms, job, proofSeconds };
 }
 
 interface Provable {
@@ -108,13 +111,17 @@ interface Provable {
  */
 function provable(
   { manifest, proving, dataset }: JobSpec,
+  { samples }: Pick<Terms, 'samples'>,
   { chain, escrow, memoryMiB, proves }: Pick<ProverSettings, 'chain' | 'escrow' | 'memoryMiB' | 'proves'>,
 ): Provable {
   const { profile, variant } = proving!;
   const m = parseManifestText(manifest);
   const plan = planOf({ manifest: m, profile, variant });
-  const { gas, memoryBytes, cpuSeconds } = dearestProofCost(m, plan);
-  if (gas === undefined) throw refused('a plan whose proofs a contract takes', `${profile} for this manifest`);
+  const { gas, memoryBytes, cpuSeconds } = dearestProofCost(m, plan, samples);
+  if (gas === undefined) {
+    const drawn = samples === 0 ? '' : ` with ${samples} samples`;
+    throw refused('a plan whose proofs a contract takes', `${profile} for this manifest${drawn}`);
+  }
   if (isInTwoParts(plan.profile) && chain.deployment.extensions?.zkSplitVerifier === undefined) {
     throw refused('a set of contracts that takes proofs in two transactions', 'one without');
   }
@@ -145,6 +152,8 @@ export function checkTerms({ spec, terms }: OfferedJob, account: Uint8Array, lim
   }
   atLeast('price', limits.priceMinWei, terms.price);
   atLeast('room for the stake', terms.stake, limits.stakeMaxWei);
+  // Until then an escrow that nobody accepts holds a place on this disk.
+  atLeast('a latest acceptBy', terms.acceptBy, Math.floor(Date.now() / 1000) + limits.windowMaxSeconds);
   const run = runSeconds(spec, limits);
   atLeast('seconds to compute', Math.max(limits.computeMinSeconds, 2 * run), terms.windows.compute);
   atLeast('seconds to prove', limits.proveMinSeconds, terms.windows.prove);
@@ -187,11 +196,11 @@ export async function entrust(offer: OfferedJob, settings: ProverSettings, stop?
 }
 
 /** Fetches and opens the data. @throws Rejection SHARD_*, DATASET_MANIFEST */
-export async function inputOf(
-  { spec, specBytes, terms, job, dataKey }: EntrustedJob,
+export async function openInput(
+  { spec, specBytes, terms, job, dataKey, release }: EntrustedJob,
   store: CipherStore,
   hostRoot: Uint8Array,
-): Promise<JobInput> {
+): Promise<OpenedInput> {
   const dataset = parseDatasetManifest(job.datasetManifest);
   const records: Uint8Array[] = [];
   for (const index of dataset.shards.keys()) {
@@ -199,7 +208,7 @@ export async function inputOf(
   }
   const { chainId, contract } = spec.settlement;
   const escrow = escrowIdOf(terms);
-  return {
+  const input: JobInput = {
     spec: specBytes,
     dataset: job.datasetManifest,
     escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: escrow },
@@ -209,6 +218,7 @@ export async function inputOf(
     dataKey,
     records: concatBytes(...records),
   };
+  return { input, logged: release.logged };
 }
 
 function agree(what: string, expected: unknown, got: unknown): void {

@@ -4,6 +4,7 @@ import type { NodeWatch } from '#libs/telemetry';
 import type { JobProcess } from './job-process.js';
 import type { Escrow } from './escrow.js';
 import type { KeptJobs } from './kept-jobs.js';
+import type { KeptWitness } from './kept-witness.js';
 import type { ProverSettings } from './settings.js';
 
 export interface NodeParts {
@@ -15,6 +16,7 @@ export interface NodeParts {
   readonly store: CipherStore;
   readonly escrow: Escrow;
   readonly kept: KeptJobs;
+  readonly witness: KeptWitness;
   readonly jobProcess: JobProcess;
   readonly watch: NodeWatch;
 }

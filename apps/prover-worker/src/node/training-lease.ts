@@ -2,17 +2,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CollateralError, Rejection, to0x, toBase64 } from '#attestation/base';
 import { bordersRoot, ciphertextDigest, encodeTerms, type Terms } from '#attestation/records';
-import { failureOf, note, parseProofAcquired, plainText } from '#libs/node';
+import { failureOf, note, plainText } from '#libs/node';
 import { pattern, type LeaseGrant } from '#libs/wire';
-import type { Border, Finished, Stopped } from '../compute/train.js';
+import type { Border, Finished, Stopped, Trained } from '../compute/train.js';
+import type { Compute } from './compute.js';
+import { checkFloor } from './contract-floor.js';
 import type { Transaction } from './escrow.js';
 import { handOver } from './deliveries.js';
+import { isSampled } from './draw.js';
 import type { KeptDelivery } from './kept-jobs.js';
-import { checkTerms, entrust, readOffer, type OfferedJob } from './offered-job.js';
+import type { OpenedInput } from './kept-witness.js';
+import { checkTerms, entrust, openInput, readOffer, type OfferedJob } from './offered-job.js';
+import { openOwnProofs } from './own-proofs.js';
 import type { NodeParts } from './parts.js';
 import { runProof } from './proof-task.js';
 
 const proofPauseMs = 1000;
+/** Others may take so many times what a proof is expected to take. */
+const patienceFactor = 2;
 
 type LeaseRef = Pick<LeaseGrant, 'leaseId' | 'fence'>;
 
@@ -37,20 +44,28 @@ export async function runLease(grant: LeaseGrant, parts: NodeParts, stop: AbortS
 }
 
 async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: AbortSignal): Promise<void> {
-  const { settings, controlPlane, escrow, kept, jobProcess, store, watch } = parts;
+  const { settings, controlPlane, escrow, kept, witness, jobProcess, store, watch } = parts;
   const { job } = grant;
   const offer = readOffer(job, settings);
   checkTerms(offer, escrow.account, settings.escrow);
+  await checkFloor(offer, settings);
   const entrusted = await entrust(offer, settings, stop);
   const { logged } = entrusted.release;
   await controlPlane.send(pattern.leaseEntrusted, { ...lease, ...(logged && { logged }) });
   watch.event('keyed', { job: job.jobId });
-  const compute = await jobProcess.at(offer, settings, store, entrusted);
-  kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));
+  const { jobId } = offer;
+  const sampled = isSampled(offer.terms);
+  let opened: Promise<OpenedInput> | null = null;
+  const open = () => (opened ??= openInput(entrusted, store, settings.hostRoot));
+  const compute = await jobProcess.at(jobId, open);
+  if (sampled) witness.checkRoom(jobId, offer.spec, await open());
+  kept.open(jobId, offer.specBytes, encodeTerms(offer.terms));
+  if (sampled) await witness.keepInput(jobId, await open());
+  kept.markStaked(jobId);
   const transactions = await escrow.engage(offer, entrusted.release);
   watch.event('engaged', { job: job.jobId, escrow: job.escrowId });
   await controlPlane.send(pattern.leaseRunning, lease);
-  const checkpoint = job.resume === null ? null : await store.getBlob(job.resume.blob);
+  const start = { checkpoint: await resumePoint(offer, parts), isOwn: sampled };
   const timings: Record<string, number> = {};
   const timed = async <T>(name: string, act: () => Promise<T>): Promise<T> => {
     const began = performance.now();
@@ -59,22 +74,61 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
     return result;
   };
   const of = compute.segments * offer.spec.segmentSteps;
-  let last: Promise<void> = Promise.resolve();
   const trained = await timed('train', () =>
-    compute.train(checkpoint, (border) => {
-      last = last.then(() => tellBorder(border, lease, parts, of));
-      last.catch(() => undefined);
+    train(compute, start, (border) => {
+      if (sampled) witness.keepBorder(jobId, border);
+      return tellBorder(border, lease, parts, of);
     }),
   );
-  await last;
   watch.event('trained', { job: job.jobId, checkpoints: trained.borders.length - 1 });
-  const untrained = compute.segments - (trained.borders.length - 1);
-  await timed('prove', () => proveAll(offer, untrained, parts, stop));
+  if (offer.spec.assurance !== 'sampled')
+    await timed('prove', () => proveAll(offer, trained.borders, compute.segments, parts, stop));
   if ('stopped' in trained) return giveUp(offer, trained, lease, parts);
   const delivery = await deliveryOf({ lease, trained, timings, transactions }, parts);
-  kept.keepDelivery(offer.jobId, delivery);
-  await handOver({ jobId: offer.jobId, delivery }, parts, stop);
+  checkOurs(jobId, kept);
+  kept.keepDelivery(jobId, delivery);
+  await handOver({ jobId, delivery }, parts, stop);
   watch.event('delivered', { job: job.jobId, ...timings });
+}
+
+/**
+ * A run that is proved before it is delivered goes on from whatever checkpoint is handed over. A sampled one is committed
+ * without a proof, and staked on: it goes on from what this node itself trained, no further than was told, or from the start.
+ */
+async function resumePoint(
+  { jobId, job: { resume }, spec, terms }: OfferedJob,
+  { store, witness }: Pick<NodeParts, 'store' | 'witness'>,
+): Promise<Uint8Array | null> {
+  if (resume === null) return null;
+  if (!isSampled(terms)) return store.getBlob(resume.blob);
+  return witness.resumePoint(jobId, Math.ceil(resume.step / spec.segmentSteps));
+}
+
+interface ResumePoint {
+  readonly checkpoint: Uint8Array | null;
+  /** From this node's disk: where it is damaged, the run begins anew. */
+  readonly isOwn: boolean;
+}
+
+/** Sees to every border in its turn, and to all of them before it returns. */
+async function train(
+  compute: Compute,
+  { checkpoint, isOwn }: ResumePoint,
+  onBorder: (border: Border) => Promise<void>,
+): Promise<Trained> {
+  let last: Promise<void> = Promise.resolve();
+  const from = (sealed: Uint8Array | null): Promise<Trained> =>
+    compute.train(sealed, (border) => {
+      last = last.then(() => onBorder(border));
+      last.catch(() => undefined);
+    });
+  const trained = await from(checkpoint).catch((error: unknown) => {
+    if (checkpoint === null || !isOwn || !(error instanceof Rejection)) throw error;
+    note('checkpoint', error);
+    return from(null);
+  });
+  await last;
+  return trained;
 }
 
 /** What others need to prove the segment, and to go on from its end. */
@@ -98,20 +152,32 @@ async function tellBorder(
 }
 
 /**
- * Proves what is free and waits for what others prove.
+ * Proves what is free, and brings here what others have proved: nothing is delivered that this node could not show on chain.
+ * Not of a sampled job, of which nothing is due yet.
  *
- * @param untrained segments that nobody can prove, for the run ended before them
+ * @param borders of the run; behind the last nobody can prove, for it ended there
  * @throws CollateralError LEASE_GIVEN_BACK
  */
-async function proveAll({ jobId }: OfferedJob, untrained: number, parts: NodeParts, stop: AbortSignal): Promise<void> {
-  const { controlPlane, nodeId, settings } = parts;
+async function proveAll(
+  offer: OfferedJob,
+  borders: readonly Uint8Array[],
+  segments: number,
+  parts: NodeParts,
+  stop: AbortSignal,
+): Promise<void> {
+  const { kept } = parts;
+  const own = openOwnProofs({ ...offer, borders }, parts, patienceFactor * 1000 * offer.proofSeconds);
+  const trained = borders.length - 1;
+  const all = Array.from({ length: trained }, (_, index) => index);
+  await own.dropForeign(all);
   for (;;) {
     if (stop.aborted) throw givenBack();
-    const question = { nodeId, waitMs: 0, jobId, countOnly: !settings.proves };
-    const { task, left } = parseProofAcquired(await controlPlane.send(pattern.proofAcquire, question));
-    if (task !== null) await runProof(task, parts, stop);
-    else if (left !== null && left <= untrained) return;
-    else await sleep(proofPauseMs, null, { signal: stop }).catch(() => null);
+    const next = await own.next(all);
+    const held = (kept.find(offer.jobId)?.proofs ?? []).filter((index) => index < trained).length;
+    if (next.task === null && !next.kept && next.left <= segments - trained && held >= trained) return;
+    const isMoved = next.task === null ? next.kept : await runProof(next.task, parts, stop, borders);
+    // What is refused at once may be handed out again at once.
+    if (!isMoved) await sleep(proofPauseMs, null, { signal: stop }).catch(() => null);
   }
 }
 
@@ -122,9 +188,15 @@ async function proveAll({ jobId }: OfferedJob, untrained: number, parts: NodePar
 async function giveUp(offer: OfferedJob, end: Stopped, lease: LeaseRef, parts: NodeParts): Promise<void> {
   const { step, tensor, detail } = end.stopped;
   if (!mayStop(offer.terms)) throw unsayable(detail);
+  checkOurs(offer.jobId, parts.kept);
   parts.kept.keepStopped(offer.jobId, end.borders);
   const failure = { code: 'GUARD_VIOLATION', detail: plainText(detail, 900), step, tensor, retry: false };
   await parts.controlPlane.send(pattern.leaseFail, { ...lease, ...failure });
+}
+
+/** A run of a job that goes back would be had for nothing: to be called at once before it is kept. @throws CollateralError LEASE_GIVEN_BACK */
+function checkOurs(jobId: string, kept: NodeParts['kept']): void {
+  if (kept.find(jobId)?.isGivenBack !== false) throw givenBack();
 }
 
 /** Without a seal the contract hears it in jobs that can be challenged alone (contracts/SPEC.md §6). */
@@ -177,7 +249,7 @@ async function deliveryOf(finished: Account, { store }: NodeParts): Promise<Kept
 function givenBack(): CollateralError {
   return new CollateralError('LEASE_GIVEN_BACK', {
     expected: 'a lease that somebody waits for, at a node that goes on',
-    got: 'one that was cancelled or lost, or a node that stops',
+    got: 'one that was cancelled or lost, a job that was given back, or a node that stops',
     rule: 'dispatch protocol',
     action: 'offer the job again if it is still wanted',
   });
