@@ -44,8 +44,8 @@ it('names its one script and its one style, and allows nothing else', () => {
   expect(html).not.toMatch(/new Function\(|[^.\w]eval\(/);
 });
 
-it('stays below 262 kB gzipped', () => {
-  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(262_000);
+it('stays below 264 kB gzipped', () => {
+  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(264_000);
 });
 
 it('leaves the first page of the console below 60 kB gzipped', () => {

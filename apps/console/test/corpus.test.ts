@@ -1,7 +1,8 @@
 /** What the page arranges: the state of every link for every file of the corpus, and no check that it drops. */
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CodedError } from '#attestation/base';
-import { headingOf, meanings, reasonsOf, reviewBundle, statusOrder, type Check } from '#libs/review';
+import { headingOf, meanings, policyFault, reasonsOf, reviewBundle, statusOrder, type Check } from '#libs/review';
 import { compared, fallen, simplyHolds, sorted } from '../src/reviewer/compare.js';
 import { chainOf, linkIds, linkOf, standingOf, type Link, type Standing } from '../src/reviewer/links.js';
 import { bringsBundle, bytesOfText, sortOut } from '../src/reviewer/open.js';
@@ -184,6 +185,29 @@ describe('what is dropped', () => {
     const revoking = samples.find(({ name }) => name === 'revoked-in-export')!.beside![1]!;
     expect(sortOut([file('y', revoking.bytes), bundle]).logExport?.content.revocations.length).toBe(1);
     expect(sortOut([bundle, file('y', revoking.bytes.subarray(1))]).logExport).toBeUndefined();
+  });
+
+  it('takes the place of the open bundle where it begins as one, and of none where it does not', () => {
+    const bundle = file('a.vtb', samples[0]!.bytes);
+    const pinless = file('pins.json', new Uint8Array(readFileSync('apps/key-broker/policies/production-cpu.json')));
+    const others = [
+      ...[pinless, file('README.md', text('# Read me')), file('client.json', text('{"url": "http://127.0.0.1"}'))],
+      ...[file('model.onnx', Uint8Array.of(8, 8, 0x12, 7)), file('empty', new Uint8Array())],
+    ];
+    for (const other of others) {
+      expect([other.name, bringsBundle([other], bundle)]).toEqual([other.name, false]);
+      expect([other.name, sortOut([other, bundle])]).toMatchObject([other.name, { bundle, unknown: [other] }]);
+    }
+    expect(policyFault(pinless.bytes)?.code).toBe('POLICY_NOT_PINNED');
+    expect(sortOut([pinless])).toMatchObject({ unknown: [pinless] });
+    const [readme] = [file('README.md', text('# Read me'))];
+    expect([bringsBundle([readme], undefined), bringsBundle([bundle], readme)]).toEqual([true, true]);
+    const second = file('b.vtb', samples[1]!.bytes);
+    expect(bringsBundle([second], bundle)).toBe(true);
+    expect(sortOut([readme, second, bundle])).toMatchObject({ bundle: second, unknown: [bundle, readme] });
+    const pasted = file('pasted', text(Buffer.from(bundle.bytes).toString('base64')));
+    expect(bringsBundle([pasted], second)).toBe(true);
+    expect(sortOut([readme, pasted])).toMatchObject({ bundle: { name: 'pasted' }, unknown: [readme] });
   });
 
   it('is shown without what nobody sees', () => {

@@ -110,12 +110,12 @@ async function loggedSamples(job: TinyJob, bundle: EvidenceBundle): Promise<Samp
       beside: [trust, await exported('other.log', new Uint8Array(32))],
     },
     {
-      ...{ name: 'revoked-and-not-logged', bytes: encodeBundle(bundle), heading: 'simulated', at: tinyAt },
+      ...{ name: 'revoked-and-not-logged', bytes: encodeBundle(bundle), heading: 'not-decided', at: tinyAt },
       ...{ later: 'do-not-rely', beside: [trust, await exported('revoked.log', job.spec.policyDigest)] },
     },
     {
-      ...{ name: 'log-without-quorum', bytes: withLog(logOf(honest, { isCosigned: false })), ...logged },
-      ...{ beside: [trust], later: 'do-not-rely' },
+      ...{ name: 'log-without-quorum', bytes: withLog(logOf(honest, { isCosigned: false })) },
+      ...{ heading: 'do-not-rely', broken: ['log'], beside: [trust] },
     },
     {
       ...{ name: 'log-path-forged', bytes: withLog({ ...whole, entries: [{ ...first!, proof: moved }, ...others] }) },

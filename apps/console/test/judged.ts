@@ -1,5 +1,12 @@
 /** What the judge of page and command line says of a file of the corpus and of what lies beside it. */
-import { openReview, readGroth16Key, readLogExport, readMaterial, type BundleVerdict } from '#libs/review';
+import {
+  openReview,
+  policiesAmong,
+  readGroth16Key,
+  readLogExport,
+  readMaterial,
+  type BundleVerdict,
+} from '#libs/review';
 import type { Sample } from './corpus.js';
 
 /** As of when the evidence was fresh, and as of another time. @throws Rejection where the file is no bundle */
@@ -17,5 +24,5 @@ export async function judgedHere(
   const review = openReview({ bundle: bytes, ...(groth16Key && { groth16Key }), ...(start && { start }) });
   const common = policy && { policy };
   const later = { at, material: of('material'), ...(logExport && { logExport }) };
-  return [await review({ ...common }), await review({ ...common, ...later })];
+  return [await review({ ...common, material: policiesAmong(of('material')) }), await review({ ...common, ...later })];
 }

@@ -29,7 +29,7 @@ export const plants: readonly Plant[] = [
   },
   {
     ...{ name: 'a check that the page drops', shownBy: 'good' },
-    ...{ file: `${page}/checks.tsx`, from: 'own.filter((one) => !simplyHolds(one)) : own', to: 'own : own.slice(1)' },
+    ...{ file: `${page}/checks.tsx`, from: 'all: own, idle', to: 'all: own.slice(1), idle' },
   },
   {
     ...{ name: 'a heading that knows no refusal', shownBy: 'seal-altered' },
@@ -41,7 +41,11 @@ export const plants: readonly Plant[] = [
   },
   {
     ...{ name: 'material beside the bundle does not count', shownBy: 'revoked' },
-    ...{ file: `${page}/judge.ts`, from: 'material: material.map(bytesOf)', to: 'material: []' },
+    ...{ file: `${page}/judge.ts`, from: '{ at, material: files }', to: '{ at, material: [] }' },
+  },
+  {
+    ...{ name: 'a log policy beside the bundle does not decide the heading', shownBy: 'log-without-quorum' },
+    ...{ file: `${page}/judge.ts`, from: '{ material: policiesAmong(files) }', to: '{ material: [] }' },
   },
   {
     ...{ name: 'an export of a log beside the bundle does not count', shownBy: 'revoked-in-export' },

@@ -3,9 +3,11 @@
  * network; holds under axe, a keyboard, a narrow window and paper. Skipped loudly where there is no browser.
  */
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { documentFormats, openReport, reviewBundle } from '#libs/review';
+import { decodePolicy } from '#attestation';
+import { documentFormats, headings, judgedBy, openReport, reviewBundle } from '#libs/review';
 import { hasBrowser } from '#test/browser';
 import { faultsOf, geometryOf } from '#test/page-faults';
 import { codeLines, revokedLine } from '../src/reviewer/machine.js';
@@ -87,6 +89,23 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     expect(await page.textContent('main')).toContain(htmlInText);
   });
 
+  it('keeps the bundle that is open beside files that it cannot use, and names each', async () => {
+    const { page } = tab;
+    const pins = new Uint8Array(readFileSync('apps/key-broker/policies/production-cpu.json'));
+    await give(page, { name: 'mine.vtb', bytes: sample('good').bytes });
+    await give(page, { name: 'pins.json', bytes: pins }, { name: 'model.onnx', bytes: Uint8Array.of(8, 8, 0x12) });
+    expect(await page.textContent('#verdict')).toContain(headings[sample('good').heading]);
+    expect(await page.innerText('.beside')).toMatch(/pins\.json: a policy that nobody may judge by.*POLICY_NOT_PINNED/);
+    expect(await page.innerText('.beside')).toMatch(/model\.onnx: not judged here.*report make --model/);
+    expect(await page.innerText('.verdict dl')).toContain('File\nmine.vtb');
+    const [one, two] = ['good', 'seal-altered'].map((name) => ({ name: `${name}.vtb`, bytes: sample(name).bytes }));
+    await give(page, one!, two!);
+    expect(await page.innerText('.verdict dl')).toContain('File\ngood.vtb');
+    expect(await page.innerText('main')).toContain('Opened in place of mine.vtb');
+    expect(await page.innerText('.beside')).toContain('seal-altered.vtb: another bundle, not judged');
+    await page.reload();
+  });
+
   it('answers in sight what a reader asks first: which code ran, whether it is revoked, which bytes, who pays whom', async () => {
     const { page } = tab;
     const { bytes } = sample('good');
@@ -106,6 +125,22 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
       ...['Code that ran', expect.anything()],
     ]);
     expect(revokedLine({ checks: [] }, 0)).toEqual([]);
+  });
+
+  it('says which policy judged, whose it is, and which checks have nothing to be about', async () => {
+    const { page } = tab;
+    const { bytes } = sample('good');
+    const verdict = await reviewBundle({ bundle: bytes });
+    await give(page, { name: 'x.vtb', bytes });
+    expect(await page.innerText('.how')).toContain('judged by the bundle’s own policy');
+    const own = { ...decodePolicy(verdict.bundle.policy), id: 'mine' };
+    await give(page, { name: 'mine.json', bytes: Buffer.from(JSON.stringify(own)) });
+    expect(await page.innerText('.how')).toMatch(/judged by your policy, mine, no policy of this release/);
+    expect(await page.innerText('.verdict dl')).not.toContain(judgedBy(verdict).policyOfJob.slice(0, 12));
+    const row = page.locator('li.row', { has: page.locator('code', { hasText: 'BUNDLE_ROUNDS' }) });
+    expect((await row.allTextContents())[0]).toContain('does not apply');
+    expect(await page.textContent('.tally')).toMatch(/· do not apply/);
+    await page.reload();
   });
 
   it('is left alone by script, markup and network that somebody tries', async () => {
@@ -187,12 +222,23 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     await give(page, { name: 'x.vtb', bytes: sample('good').bytes });
     await page.emulateMedia({ media: 'print' });
     const { jobId } = await reviewBundle({ bundle: sample('good').bytes });
-    expect(await page.locator('.digest .whole').first().innerText()).toBe(jobId);
+    expect(await page.locator('.digest .whole').allInnerTexts()).toContain(jobId);
     expect(
       await page
         .locator('button:visible, .button:visible, input:visible')
         .evaluateAll((all) => all.filter((one) => one.closest('ol.chain') === null).length),
     ).toBe(0);
+    const rows = page.locator('#checks ~ details.group li.row');
+    const all = await rows.count();
+    await page.emulateMedia({ media: 'screen' });
+    await page.check('.tick input');
+    await page.emulateMedia({ media: 'print' });
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    expect([await rows.count(), await page.locator('#checks ~ details.group li.row:visible').count()]).toEqual([
+      all,
+      all,
+    ]);
+    await page.evaluate(() => dispatchEvent(new Event('afterprint')));
     const pdf = await page.pdf({ format: 'A4' });
     expect(pdf.subarray(0, 5).toString()).toBe('%PDF-');
     const open = (event: string): Promise<number> =>

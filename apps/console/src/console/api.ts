@@ -7,6 +7,8 @@ export interface Problem {
   readonly expected: string;
   readonly got: string;
   readonly action: string;
+  /** Seconds from which on asking again makes sense, as the answer says. */
+  readonly retryAfter?: number;
 }
 
 class Refused extends Error {
@@ -65,7 +67,9 @@ async function read(answer: Response): Promise<unknown> {
 async function refusedBy(answer: Response): Promise<Refused> {
   const said = (await answer.json().catch(() => ({}))) as Partial<Problem>;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const retryAfter = Number(answer.headers.get('retry-after'));
   const problem = {
+    ...(retryAfter > 0 && { retryAfter }),
     ...{ status: answer.status, code: text(said.code) || `HTTP_${answer.status}` },
     ...{ expected: text(said.expected), got: text(said.got), action: text(said.action) },
   };

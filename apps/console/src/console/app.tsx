@@ -75,11 +75,8 @@ export function App() {
   if ('down' in standing) {
     return (
       <Bare>
-        <h1>The control plane does not answer</h1>
-        <Fault problem={standing.down} />
-        <button type="button" onClick={look}>
-          Try again
-        </button>
+        <h1>{standing.down.status === 0 ? words.noAnswer : words.noAnswerNow}</h1>
+        <Fault problem={standing.down} retry={look} />
       </Bare>
     );
   }
@@ -114,7 +111,6 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
   useEffect(() => {
     document.title = `${places[place] ?? 'Not found'} · Veritrain console`;
   }, [place]);
-  const leave = (): void => void tell('DELETE', '/console/session').finally(onOut);
   return (
     <>
       <a class="skip" href="#content">
@@ -124,14 +120,12 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
         <p class="brand">
           <strong>Veritrain</strong> <span class="note">console</span>
         </p>
-        <p class="who no-print">
+        <div class="who no-print">
           <Link to="/you" class="note" current={place === 'you'}>
             {me.role} of {plain(me.tenant ?? 'every tenant')}
           </Link>
-          <button type="button" onClick={leave}>
-            Sign out
-          </button>
-        </p>
+          <SignOut onOut={onOut} />
+        </div>
       </header>
       <div class="frame">
         <nav aria-label="Pages" class="no-print">
@@ -151,6 +145,22 @@ function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void })
           <Printed />
         </main>
       </div>
+    </>
+  );
+}
+
+/** The session ends there, not here: who is not told that it ended is still signed in. */
+function SignOut({ onOut }: { readonly onOut: () => void }) {
+  const [problem, setProblem] = useState<Problem>();
+  const leave = (): void => {
+    tell('DELETE', '/console/session').then(onOut, (error: unknown) => setProblem(problemOf(error)));
+  };
+  return (
+    <>
+      <button type="button" onClick={leave}>
+        Sign out
+      </button>
+      {problem !== undefined && <Fault title={words.notOut} problem={problem} retry={leave} />}
     </>
   );
 }

@@ -7,12 +7,18 @@ const togetherMs = 300;
 /** After a refusal, as of a control plane that sheds what it is asked. */
 const againMs = 5000;
 
-/**
- * @param onChange  called soon after changes, once for those that came together
- * @returns whether it hears now
- */
-export function useFeed(isOn: boolean, onChange: () => void): boolean {
-  const [isLive, setLive] = useState(false);
+const quiet = { isLive: false, awayAt: null };
+
+interface Feed {
+  /** Whether it hears now. */
+  readonly isLive: boolean;
+  /** Since when it does not, though it should: ISO 8601, UTC. */
+  readonly awayAt: string | null;
+}
+
+/** @param onChange  called soon after changes, once for those that came together */
+export function useFeed(isOn: boolean, onChange: () => void): Feed {
+  const [feed, setFeed] = useState<Feed>(quiet);
   const latest = useRef(onChange);
   latest.current = onChange;
   useEffect(() => {
@@ -30,13 +36,13 @@ export function useFeed(isOn: boolean, onChange: () => void): boolean {
       if (source !== undefined || document.visibilityState !== 'visible') return;
       source = new EventSource('/v1/events');
       source.addEventListener('open', () => {
-        setLive(true);
+        setFeed({ isLive: true, awayAt: null });
         // What happened while nothing was heard.
         change();
       });
       source.addEventListener('job', change);
       source.addEventListener('error', () => {
-        setLive(false);
+        setFeed(({ awayAt }) => ({ isLive: false, awayAt: awayAt ?? new Date().toISOString() }));
         // A browser tries again by itself, but for an answer that was no stream: then somebody asks whether it is signed in.
         if (source?.readyState !== EventSource.CLOSED) return;
         source = undefined;
@@ -48,7 +54,7 @@ export function useFeed(isOn: boolean, onChange: () => void): boolean {
     const close = (): void => {
       source?.close();
       source = undefined;
-      setLive(false);
+      setFeed(quiet);
     };
     const look = (): void => (document.visibilityState === 'visible' ? open() : close());
     document.addEventListener('visibilitychange', look);
@@ -60,5 +66,5 @@ export function useFeed(isOn: boolean, onChange: () => void): boolean {
       close();
     };
   }, [isOn]);
-  return isLive;
+  return feed;
 }

@@ -17,4 +17,6 @@ export function size(bytes: number): string {
   return `${unit === 0 ? value : Number(value.toPrecision(3))} ${units[unit]}`;
 }
 
+export const counted = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
+
 export const short = (id: string): string => (id.length > 14 ? `${id.slice(0, 10)}…` : id);

@@ -22,6 +22,9 @@ export function JobState({ state }: { readonly state: string }) {
   return <State kind={kind} mark={mark} word={word} />;
 }
 
+/** Beside whatever simulated hardware vouches for. */
+export const Simulated = () => <State kind="warned" mark="!" word="SIMULATED" />;
+
 export const jobStates = Object.keys(shown);
 export const wordOf = (state: string): string => shown[state]?.[2] ?? state;
 export const isEnd = (state: string): boolean =>

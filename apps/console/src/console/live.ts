@@ -22,6 +22,8 @@ export interface Story {
   /** Everything but progress, oldest first. */
   readonly moments: readonly Moment[];
   readonly isLive: boolean;
+  /** Since when nothing is heard that should be: ISO 8601, UTC. */
+  readonly awayAt: string | null;
 }
 
 export interface Evaluation {
@@ -41,7 +43,15 @@ const drawMs = 200;
 const againMs = 5000;
 
 const noStory: Story = {
-  ...{ progress: [], evaluations: [], checkpoints: [], proofs: new Set<number>(), moments: [], isLive: false },
+  ...{
+    progress: [],
+    evaluations: [],
+    checkpoints: [],
+    proofs: new Set<number>(),
+    moments: [],
+    isLive: false,
+    awayAt: null,
+  },
 };
 
 /**
@@ -61,14 +71,7 @@ export function useStory(jobId: string, isOver: boolean, onState: () => void): S
   const latest = useRef({ isOver, onState });
   latest.current = { isOver, onState };
   useEffect(() => {
-    const draft: Draft = {
-      progress: [],
-      evaluations: [],
-      checkpoints: [],
-      proofs: new Set(),
-      moments: [],
-      isLive: true,
-    };
+    const draft = emptyDraft();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
     /** Of the connection that is open. */
@@ -99,18 +102,22 @@ export function useStory(jobId: string, isOver: boolean, onState: () => void): S
       latest.current.onState();
     };
     for (const type of types) source.addEventListener(type, take);
+    const setAway = (isAway: boolean): void => setStory((was) => awayOf(was, draft, isAway));
     source.addEventListener('open', () => {
       [isOpen, heard] = [true, 0];
+      setAway(false);
     });
     source.addEventListener('error', () => {
       // A browser tries again by itself, but for an answer that was no stream: then somebody asks whether it is signed in.
       if (source.readyState === EventSource.CLOSED) {
+        setAway(true);
         again ??= setTimeout(() => setTurn((last) => last + 1), againMs);
         return void ask('/v1/me').catch(() => undefined);
       }
       const isEmpty = isOpen && heard === 0;
       isOpen = false;
       if (isEmpty && isAtEnd && latest.current.isOver) stop();
+      else if (!isAtEnd) setAway(true);
     });
     return () => {
       source.close();
@@ -119,6 +126,12 @@ export function useStory(jobId: string, isOver: boolean, onState: () => void): S
     };
   }, [jobId, turn]);
   return story;
+}
+
+/** Whether the story has come as far as the job: before, what is missing may be on its way. */
+export function isToldTo(state: string, { moments }: Story): boolean {
+  const last = moments.findLast(({ type }) => type === 'state');
+  return last === undefined ? moments.length > 0 : last.data['to'] === state;
 }
 
 function momentOf({ type, data, lastEventId }: MessageEvent<string>): Moment | null {
@@ -138,6 +151,18 @@ interface Draft {
   readonly proofs: Set<number>;
   readonly moments: Moment[];
   isLive: boolean;
+  awayAt: string | null;
+}
+
+const emptyDraft = (): Draft => ({
+  ...{ progress: [], evaluations: [], checkpoints: [], proofs: new Set<number>(), moments: [] },
+  ...{ isLive: true, awayAt: null },
+});
+
+/** What the last connection brought stays while this one has brought nothing. */
+function awayOf(was: Story, draft: Draft, isAway: boolean): Story {
+  draft.awayAt = isAway ? (was.awayAt ?? new Date().toISOString()) : null;
+  return { ...was, awayAt: draft.awayAt };
 }
 
 function grow(story: Draft, moment: Moment): void {

@@ -2,9 +2,11 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { plain } from '../reviewer/text.js';
+import { useAgain } from './again.js';
 import { problemOf, type Problem } from './api.js';
 import { ago, utcOf } from './figures.js';
 import type { Loaded } from './load.js';
+import { faults } from './words.js';
 
 export function Head({
   title,
@@ -21,16 +23,44 @@ export function Head({
   );
 }
 
+interface FaultProps {
+  readonly problem: Problem;
+  /** What did not happen, where the place does not tell. */
+  readonly title?: string;
+  /** Asks again: when somebody presses, and by itself where the answer says when. */
+  readonly retry?: () => void;
+}
+
 /** What was refused, in place: code, what was expected, what came, what to do. */
-export function Fault({ problem }: { readonly problem: Problem }) {
-  const { code, expected, got, action } = problem;
+export function Fault({ problem, title, retry }: FaultProps) {
+  const { code, expected, got } = problem;
+  const again = useAgain(problem, retry);
+  const known = Object.hasOwn(faults, code) ? faults[code] : undefined;
+  const action = known?.action ?? problem.action;
   return (
     <div class="fault" role="alert">
       <p>
-        <strong>{code}</strong>
-        {expected !== '' && ` Expected ${plain(expected)}; got ${plain(got) || 'nothing'}.`}
+        {title !== undefined && <strong>{title}</strong>}{' '}
+        {known === undefined ? (
+          <>
+            <strong>{code}</strong>
+            {expected !== '' && ` Expected ${plain(expected)}; got ${plain(got) || 'nothing'}.`}
+          </>
+        ) : (
+          <>
+            {known.says} <code>{code}</code>
+          </>
+        )}
       </p>
       {action !== '' && <p class="action">What to do: {plain(action)}</p>}
+      {retry !== undefined && (
+        <p class="retry no-print">
+          <button type="button" onClick={again.now}>
+            Try again
+          </button>{' '}
+          {again.said}
+        </p>
+      )}
     </div>
   );
 }
@@ -53,7 +83,7 @@ interface ShownProps<T> {
 export function Shown<T>({ of, children }: ShownProps<T>) {
   return (
     <>
-      {of.problem !== undefined && of.problem.status !== 401 && <Fault problem={of.problem} />}
+      {of.problem !== undefined && of.problem.status !== 401 && <Fault problem={of.problem} retry={of.reload} />}
       {of.data !== undefined ? children(of.data) : of.problem === undefined && <p class="note waiting">Loading…</p>}
     </>
   );

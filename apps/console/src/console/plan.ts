@@ -17,6 +17,11 @@ export interface DataWish {
   readonly arch: '' | NonNullable<PlanWish['arch']>;
 }
 
+/** Taken for what somebody does not say of their data. */
+export const exampleOf = {
+  ...{ rows: 10_000, columns: 20, side: 28, context: 64, vocabulary: 256, outputs: 2 },
+} as const;
+
 export interface Check {
   readonly parameters: number;
   readonly seconds: number;
@@ -36,8 +41,10 @@ const seed = `0x${'01'.repeat(32)}`;
 const validationShare = 0.1;
 const manifestCharactersMax = 4_000_000;
 
-/** @throws Rejection of the planner */
-export function planOf(wish: DataWish): Check {
+/** @param said 0 stands for what is not said: the example's. @throws Rejection of the planner */
+export function planOf(said: DataWish): Check {
+  const known = Object.entries(said).filter(([, value]) => value !== 0);
+  const wish: DataWish = { ...said, ...exampleOf, ...Object.fromEntries(known) };
   const validation = wish.rows >= 10 ? Math.floor(wish.rows * validationShare) : 0;
   const rows = { train: wish.rows - validation, validation };
   const { epochs, arch } = wish;

@@ -7,10 +7,9 @@ import { linkWords, stateWords, words } from './words.js';
 interface Props {
   readonly links: readonly Link[];
   readonly verdict: BundleVerdict;
-  readonly today: BundleVerdict;
 }
 
-export function Chain({ links, verdict, today }: Props) {
+export function Chain({ links, verdict }: Props) {
   const show = (id: string): void => {
     const group = document.getElementById(`checks-${id}`) as HTMLDetailsElement | null;
     if (group === null) return;
@@ -47,25 +46,25 @@ export function Chain({ links, verdict, today }: Props) {
           {sessions.length} sessions worked on this job. Each link shows the worst of them; the checks name the session.
         </p>
       )}
-      <p class="band">{logText(verdict, today)}</p>
+      <p class="band">{logText(verdict)}</p>
     </section>
   );
 }
 
-/** What the log shows; whom the reader trusts counts as of the other time, as all that lies beside a bundle. */
-function logText({ checks, log }: BundleVerdict, today: BundleVerdict): string {
+/** What the log shows by the logs and witnesses that the reader trusts. */
+function logText({ checks, log }: BundleVerdict): string {
   if (log === null) {
     const isBroken = checks.some(({ id, status }) => id === 'LOG_ENTRIES' && status !== 'met');
     return isBroken ? words.logBroken : words.notLogged;
   }
   const of = plain(log.origins.join(', '));
-  const times = today.log?.entries.map(({ witnessedAt }) => witnessedAt) ?? [];
+  const times = log.entries.map(({ witnessedAt }) => witnessedAt);
   const seen = times.filter((at) => at !== null);
   if (seen.length === 0 || seen.length < times.length) {
-    const isTrusted = today.checks.some(({ id, status }) => id === 'LOG_CHECKPOINT' && status === 'met');
+    const isTrusted = checks.some(({ id, status }) => id === 'LOG_CHECKPOINT' && status === 'met');
     return `Log: this file says that it is in ${of}. ${isTrusted ? words.logUnwitnessed : words.logUntrusted}`;
   }
-  const { independent } = today.log!;
+  const { independent } = log;
   const by = independent.length === 0 ? 'none independent of the log' : `independent: ${plain(independent.join(', '))}`;
   return `Log: in ${of} since ${utc(Math.max(...seen))} UTC, as enough of the witnesses you trust saw; ${by}.`;
 }

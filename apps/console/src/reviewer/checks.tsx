@@ -1,6 +1,6 @@
 /** All checks, a group for each link of the chain: then, today, what it means, what was expected and what came. */
 import { useState } from 'preact/hooks';
-import type { Check } from '#libs/review';
+import { isIdle, type Check } from '#libs/review';
 import { State } from '../ui/state.js';
 import { WithCode } from '../ui/with-code.js';
 import { compared, fallen, isSame, keyOf, simplyHolds, sorted, type ComparedCheck } from './compare.js';
@@ -23,6 +23,7 @@ export function Checks({ judgement, links, onTime, onPlace }: Props) {
   const { was, today, at } = judgement;
   const all = compared(was.checks, today.checks);
   const since = fallen(all);
+  const idle = new Set(all.flatMap(({ check }) => (isIdle(was, check) ? [keyOf(check)] : [])));
   return (
     <section aria-labelledby="checks">
       <h2 id="checks">{words.checks}</h2>
@@ -49,11 +50,11 @@ export function Checks({ judgement, links, onTime, onPlace }: Props) {
           />
           only what does not simply hold
         </label>
-        <p class="tally">{tallyOf(was.checks)}</p>
+        <p class="tally">{tallyOf(was.checks, idle.size)}</p>
       </div>
       {since.length > 0 && <Since all={since} />}
       {links.map((link) => (
-        <Group key={link.id} link={link} all={all} onlyOpen={onlyOpen} onPlace={onPlace} />
+        <Group key={link.id} {...{ link, all, idle, onlyOpen, onPlace }} />
       ))}
     </section>
   );
@@ -91,50 +92,52 @@ function eachOnce(all: readonly ComparedCheck[]): readonly ComparedCheck[] {
 interface GroupProps extends Pick<Props, 'onPlace'> {
   readonly link: Link;
   readonly all: readonly ComparedCheck[];
+  /** Keys of those that are met because the job has nothing for them. */
+  readonly idle: ReadonlySet<string>;
   readonly onlyOpen: boolean;
 }
 
-function Group({ link, all, onlyOpen, onPlace }: GroupProps) {
+function Group({ link, all, idle, onlyOpen, onPlace }: GroupProps) {
   const keys = new Set(link.checks.map(keyOf));
   const own = sorted(all.filter(({ check }) => keys.has(keyOf(check))));
-  const shown = onlyOpen ? own.filter((one) => !simplyHolds(one)) : own;
   if (own.length === 0) return null;
-  const holding = own.filter(({ was }) => was?.status === 'met').length;
+  const applying = own.filter(({ check }) => !idle.has(keyOf(check)));
+  const holding = applying.filter(({ was }) => was?.status === 'met').length;
+  const unseen = own.length - applying.length;
+  const isAll = own.every(simplyHolds);
   return (
     <details id={`checks-${link.id}`} class="group" open={own.some((one) => !simplyHolds(one))}>
       <summary>
         <span class="name">{linkWords[link.id].name}</span>
         <span class="about">{linkWords[link.id].about}</span>
         <span class="count">
-          {holding} of {own.length} hold
+          {holding} of {applying.length} hold{unseen > 0 && `, ${unseen} not applying`}
         </span>
       </summary>
-      {shown.length === 0 ? (
-        <p class="note">All hold, then and at the other time.</p>
-      ) : (
-        <Rows all={shown} onPlace={onPlace} />
-      )}
+      {onlyOpen && isAll && <p class="note no-print">All hold, then and at the other time.</p>}
+      <Rows {...{ all: own, idle, onlyOpen, onPlace }} />
     </details>
   );
 }
 
-/** What simply holds is folded where something else does not. */
-function Rows({ all, onPlace }: Pick<GroupProps, 'all' | 'onPlace'>) {
+/** What simply holds is folded where something else does not; left out on the screen it stands on paper all the same. */
+function Rows({ all, idle, onlyOpen, onPlace }: Omit<GroupProps, 'link'>) {
   const open = all.filter((one) => !simplyHolds(one));
   const rest = all.filter(simplyHolds);
   const list = (some: readonly ComparedCheck[]) => (
     <ul class="rows">
       {some.map((one) => (
-        <Row key={keyOf(one.check)} one={one} onPlace={onPlace} />
+        <Row key={keyOf(one.check)} one={one} isIdle={idle.has(keyOf(one.check))} onPlace={onPlace} />
       ))}
     </ul>
   );
-  if (open.length === 0) return list(rest);
+  const paper = onlyOpen ? 'print-only' : undefined;
+  if (open.length === 0) return <div class={paper}>{list(rest)}</div>;
   return (
     <>
       {list(open)}
       {rest.length > 0 && (
-        <details class="fold">
+        <details class={onlyOpen ? 'fold print-only' : 'fold'}>
           <summary>
             {rest.length === 1 ? 'the one that holds' : `the ${rest.length} that hold`}, then and at the other time
           </summary>
@@ -145,14 +148,19 @@ function Rows({ all, onPlace }: Pick<GroupProps, 'all' | 'onPlace'>) {
   );
 }
 
-function Row({ one, onPlace }: { readonly one: ComparedCheck; readonly onPlace: Props['onPlace'] }) {
+interface RowProps extends Pick<Props, 'onPlace'> {
+  readonly one: ComparedCheck;
+  readonly isIdle: boolean;
+}
+
+function Row({ one, isIdle: idle, onPlace }: RowProps) {
   const { check, was, today } = one;
   const shown = was ?? today!;
   const place = placeOf(check);
   return (
     <li class={`row ${shown.status}`}>
       <div class="states">
-        <Column title="then" check={was} />
+        <Column title="then" check={was} isIdle={idle} />
         {isSame(one) ? <span class="same">other time: same</span> : <Column title="other time" check={today} />}
       </div>
       <div class="what">
@@ -174,11 +182,18 @@ function Row({ one, onPlace }: { readonly one: ComparedCheck; readonly onPlace: 
   );
 }
 
-function Column({ title, check }: { readonly title: string; readonly check: Check | undefined }) {
+interface ColumnProps {
+  readonly title: string;
+  readonly check: Check | undefined;
+  readonly isIdle?: boolean;
+}
+
+function Column({ title, check, isIdle: idle = false }: ColumnProps) {
   if (check === undefined) return <span class="same">{title}: no such check</span>;
   return (
     <span class="column">
-      <span class="when">{title}</span> <State kind={check.status} {...statusWords[check.status]} />
+      <span class="when">{title}</span>{' '}
+      <State kind={idle ? 'idle' : check.status} {...(idle ? words.idle : statusWords[check.status])} />
     </span>
   );
 }
@@ -233,11 +248,12 @@ function subjectOf({ subject }: Check) {
   return <span class="subject">{`session ${subject.session}${gpu}`}</span>;
 }
 
-function tallyOf(checks: readonly Check[]): string {
+function tallyOf(checks: readonly Check[], idle: number): string {
   const count = (...statuses: readonly Check['status'][]): number =>
     checks.filter(({ status }) => statuses.includes(status)).length;
   const parts = [
-    [count('met'), '✓ hold'],
+    [count('met') - idle, '✓ hold'],
+    [idle, '· do not apply'],
     [count('warned'), '! remarks'],
     [count('missing', 'not-checked'), '? not decided'],
     [count('refused', 'forged'), '✕ broken'],

@@ -1,10 +1,10 @@
 /** Judges what was opened as of two times, in slices that leave the page alive. */
-import { faultOf, openReview, type BundleVerdict, type Fault } from '#libs/review';
+import { faultOf, openReview, policiesAmong, type BundleVerdict, type Fault } from '#libs/review';
 import type { MaterialFile, NamedFile, Opened } from './open.js';
 
 export interface Judgement {
   readonly bundle: NamedFile;
-  /** As of when the evidence was fresh; what was dropped since says nothing of then, a policy aside. */
+  /** As of when the evidence was fresh; what was dropped since says nothing of then, policies aside. */
   readonly was: BundleVerdict;
   readonly today: BundleVerdict;
   /** Unix seconds of `today`. */
@@ -27,9 +27,10 @@ type Beside = Pick<Opened, 'logExport' | 'material' | 'policy'>;
 
 /** What a judgement rests on beside the bundle: what came later says nothing of when the evidence was fresh. */
 export function askedAt(at: number | null, { logExport, material, policy }: Beside): Parameters<Review>[0] {
+  const files = material.map(bytesOf);
   return {
     ...(policy && { policy: policy.policy }),
-    ...(at !== null && { at, material: material.map(bytesOf) }),
+    ...(at === null ? { material: policiesAmong(files) } : { at, material: files }),
     ...(at !== null && logExport && { logExport: logExport.content }),
   };
 }

@@ -1,8 +1,11 @@
 /** Files that somebody drops: which one is the bundle, which a report, which material, told by their bytes. */
 import {
+  beginsAsBundle,
   bundleBytesMax,
   fromBase64,
   isStartOf,
+  isText,
+  policyFault,
   readGroth16Key,
   readLogExport,
   readMaterial,
@@ -46,13 +49,15 @@ export interface LossCurve {
 
 export function sortOut(files: readonly NamedFile[]): Opened {
   let opened: Opened = { material: [], unknown: [] };
-  const ordered = files.toSorted((a, b) => Number(isMap(b)) - Number(isMap(a)));
+  const ordered = files.toSorted((a, b) => Number(isBundle(b)) - Number(isBundle(a)));
   for (const file of ordered) opened = { ...opened, ...placeOf(file, opened) };
   return opened;
 }
 
-/** What a bundle begins with, a map and a name: a file that does not may be one only where no other is. */
-const isMap = ({ bytes: [first = 0, second = 0] }: NamedFile): boolean => first >> 5 === 5 && second >> 5 === 3;
+/** What begins as bundles do, pasted as base64 too: a file that does not is taken for one only where no other is. */
+export function isBundle({ bytes }: NamedFile): boolean {
+  return beginsAsBundle(bytes) || beginsAsBundle(bytesOfText(bytes) ?? new Uint8Array());
+}
 
 function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   const read = readMaterial(file.bytes);
@@ -67,18 +72,20 @@ function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   if (file.bytes[0] === 0xd2) return { report: file };
   const curve = curveOf(file);
   if (curve !== undefined) return { curve };
-  if (so.bundle === undefined && !isText(file.bytes)) return { bundle: file };
-  const pasted = so.bundle === undefined ? bytesOfText(file.bytes) : undefined;
-  if (pasted !== undefined) return { bundle: { ...file, bytes: pasted } };
-  if (so.bundle === undefined) return { bundle: file };
+  if (policyFault(file.bytes) !== undefined) return { unknown: [...so.unknown, file] };
+  if (so.bundle === undefined) {
+    const pasted = isText(file.bytes) ? bytesOfText(file.bytes) : undefined;
+    return { bundle: pasted === undefined ? file : { ...file, bytes: pasted } };
+  }
   if (isStartOf(so.bundle.bytes, file.bytes)) return { start: file };
   return { unknown: [...so.unknown, file] };
 }
 
-/** Whether files that are dropped hold another bundle than the one that is open. */
+/** Whether files that are dropped hold another bundle than the one that is open; anything else leaves that one alone. */
 export function bringsBundle(files: readonly NamedFile[], open: NamedFile | undefined): boolean {
   const isStart = ({ bytes }: NamedFile): boolean => open !== undefined && isStartOf(open.bytes, bytes);
-  return files.some((file) => sortOut([file]).bundle !== undefined && !isStart(file));
+  const isOpen = open !== undefined && isBundle(open);
+  return files.some((file) => (isBundle(file) || (!isOpen && sortOut([file]).bundle !== undefined)) && !isStart(file));
 }
 
 /** Base64 of a bundle, as mail and forms carry it. */
@@ -91,10 +98,6 @@ export function bytesOfText(text: Uint8Array): Uint8Array | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isText(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, 256).every((byte) => byte === 9 || byte === 10 || byte === 13 || (byte > 31 && byte < 127));
 }
 
 const eventsBytesMax = 16 * 1024 * 1024;

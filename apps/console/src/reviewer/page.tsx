@@ -10,6 +10,7 @@ import {
   sha256Hex,
   type Fault,
 } from '#libs/review';
+import { Beside } from './beside.js';
 import { Bytes } from './bytes.js';
 import { Chain } from './chain.js';
 import { Checks } from './checks.js';
@@ -25,7 +26,7 @@ import { compareReport, FaultLine, Reports, ReportVerdict, type ComparedReport }
 import { plain } from './text.js';
 import { Timeline } from './timeline.js';
 import { NoBundle, Verdict } from './verdict.js';
-import { materialWords, words } from './words.js';
+import { words } from './words.js';
 
 interface Shown {
   readonly judgement?: Judgement;
@@ -50,6 +51,7 @@ export function Page({ inside = false, given }: PageProps) {
   const [shown, setShown] = useState<Shown>({});
   const [share, setShare] = useState<number>();
   const [tooLong, setTooLong] = useState<string>();
+  const [before, setBefore] = useState<string>();
   const review = useMemo(() => reviewOf(opened), [opened]);
   const turn = useRef(0);
   const [judged, setJudged] = useState(0);
@@ -82,6 +84,7 @@ export function Page({ inside = false, given }: PageProps) {
     if (more.length === 0) return;
     const isNew = bringsBundle(more, opened.bundle);
     const kept = files.filter((file) => !(isNew && sortOut([file]).bundle !== undefined) && !more.some(isSame(file)));
+    if (isNew) setBefore(opened.bundle?.name);
     show(isNew ? [...more, ...kept] : [...kept, ...more]);
   };
   useDropAndPaste(take, add);
@@ -106,8 +109,7 @@ export function Page({ inside = false, given }: PageProps) {
     <>
       <Header isOpen={opened.bundle !== undefined} onFiles={take} inside={inside} />
       <Judging inside={inside} judged={judged} isBusy={judged !== turn.current}>
-        {share !== undefined && <progress max={1} value={share} aria-label="judging" />}
-        {tooLong !== undefined && <TooLong name={tooLong} />}
+        <Above {...{ share, tooLong, before }} />
         {opened.bundle === undefined && <Welcome />}
         {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
         {result ?? beside}
@@ -205,7 +207,7 @@ function arranged({ bundle, was, today }: Judgement) {
 }
 
 function Judged({ judgement, opened, shown, onTime, children }: JudgedProps) {
-  const { was, today, at } = judgement;
+  const { was, at } = judgement;
   const { facts, sha256, links, withToday, parts, standing } = useMemo(() => arranged(judgement), [judgement]);
   const [place, setPlace] = useState<Place>(() => measurementOf(parts));
   const goTo = (chosen: Place): void => {
@@ -219,8 +221,8 @@ function Judged({ judgement, opened, shown, onTime, children }: JudgedProps) {
       {shown.report !== undefined && <ReportVerdict compared={shown.report} />}
       {shown.reportFault !== undefined && <FaultLine fault={shown.reportFault} />}
       {children}
-      <Chain links={links} verdict={was} today={today} />
-      <Timeline verdict={was} log={today.log ?? was.log} facts={facts} at={at} standing={standing} />
+      <Chain links={links} verdict={was} />
+      <Timeline verdict={was} facts={facts} at={at} standing={standing} />
       <Quality verdict={was} loss={opened.curve} progress={facts.progress} standing={standing} />
       <Payment facts={facts} />
       <Checks judgement={judgement} links={withToday} onTime={onTime} onPlace={goTo} />
@@ -235,6 +237,24 @@ function Judged({ judgement, opened, shown, onTime, children }: JudgedProps) {
       </section>
       <Bytes parts={parts} place={place} onPlace={setPlace} />
       <Reports judgement={judgement} />
+    </>
+  );
+}
+
+interface AboveProps {
+  /** Of the judgement, up to 1. */
+  readonly share: number | undefined;
+  /** Names of a file that is refused, and of the bundle that was open before this one. */
+  readonly tooLong: string | undefined;
+  readonly before: string | undefined;
+}
+
+function Above({ share, tooLong, before }: AboveProps) {
+  return (
+    <>
+      {share !== undefined && <progress max={1} value={share} aria-label="judging" />}
+      {tooLong !== undefined && <TooLong name={tooLong} />}
+      {before !== undefined && <p class="note">{words.instead(plain(before))}</p>}
     </>
   );
 }
@@ -289,56 +309,6 @@ function Welcome() {
       <p class="note">{words.welcomeWhat}</p>
     </section>
   );
-}
-
-interface BesideProps {
-  readonly opened: Opened;
-  readonly judgement: Judgement | undefined;
-  readonly onRemove: (file: NamedFile) => void;
-}
-
-/** Everything that was dropped beside the bundle, and what became of it: nothing is passed over in silence. */
-function Beside({ opened, judgement, onRemove }: BesideProps) {
-  const { material, unknown, policy, key, curve, report, bundle, logExport, start } = opened;
-  const states = new Map(judgement?.today.material.map((one) => [one.sha256, one.counts]));
-  const stateOf = (digest: string): string => {
-    if (bundle === undefined) return 'waits for a bundle';
-    return states.get(digest) === true ? 'counts at the other time' : 'changes no check';
-  };
-  const lines: (readonly [NamedFile, string])[] = [
-    ...(policy === undefined ? [] : [[policy.file, 'policy: judged by it'] as const]),
-    ...(key === undefined ? [] : [[key.file, 'Groth16 key: the only one that is taken'] as const]),
-    ...(logExport === undefined ? [] : [[logExport.file, logExportState(judgement)] as const]),
-    ...(start === undefined ? [] : [[start, 'start weights: compared with those that the manifest names'] as const]),
-    ...material.map((one) => [one.file, `${materialWords[one.kind]}: ${stateOf(one.sha256)}`] as const),
-    ...(curve === undefined ? [] : [[curve.file, `events: ${curve.points.length} points of loss, reported`] as const]),
-    ...(report === undefined || bundle !== undefined
-      ? []
-      : [[report, 'a signed report: drop its bundle too'] as const]),
-    ...unknown.map((file) => [file, 'not recognised: it changes nothing'] as const),
-  ];
-  if (lines.length === 0) return null;
-  return (
-    <section class="beside" aria-labelledby="beside">
-      <h2 id="beside">{words.material}</h2>
-      <ul class="plainlist">
-        {lines.map(([file, state], index) => (
-          <li key={index}>
-            <strong>{plain(file.name)}</strong>: {state}{' '}
-            <button type="button" class="quiet no-print" onClick={() => onRemove(file)}>
-              remove<span class="unseen"> {plain(file.name)}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function logExportState(judgement: Judgement | undefined): string {
-  if (judgement === undefined) return 'export of a log: waits for a bundle';
-  const isAsked = judgement.today.checks.some(({ id }) => id === 'LOG_REVOKED');
-  return isAsked ? 'export of a log: counts at the other time' : 'export of a log: changes no check';
 }
 
 function Footer() {

@@ -9,16 +9,15 @@ const stripesMax = 48;
 interface Props {
   readonly verdict: BundleVerdict;
   readonly facts: BundleFacts;
-  readonly log: BundleVerdict['log'];
   readonly at: number;
   readonly standing: Standing;
 }
 
-export function Timeline({ verdict, facts, log, at, standing }: Props) {
+export function Timeline({ verdict, facts, at, standing }: Props) {
   const { leases, workers } = facts;
   const unit = workers > 1 ? 'round' : 'segment';
   const runs = runsOf(verdict.segments);
-  const moments = momentsOf(leases, log, at);
+  const moments = momentsOf(leases, verdict.log, at);
   return (
     <section aria-labelledby="time">
       <h2 id="time">{words.time}</h2>

@@ -1,5 +1,14 @@
 /** The verdict: the sentence first, then why, then what it is about. */
-import { headingOf, headings, reasonsOf, workOf, type BundleFacts, type BundleVerdict, type Fault } from '#libs/review';
+import {
+  headingOf,
+  headings,
+  isNeutral,
+  reasonsOf,
+  workOf,
+  type BundleFacts,
+  type BundleVerdict,
+  type Fault,
+} from '#libs/review';
 import { Digest } from '../ui/copy.js';
 import { State } from '../ui/state.js';
 import { WithCode } from '../ui/with-code.js';
@@ -33,8 +42,9 @@ export function Verdict({ judgement, opened, sha256, facts, onMeasurement }: Pro
         {headings[heading]}
       </h1>
       <p class="how">
-        As of {words.whenFresh},{' '}
-        {policy === undefined ? words.byOwnPolicy : `${words.byYourPolicy}, ${plain(policy.policy.id)}`}.
+        As of {freshAt(verdict)},{' '}
+        {policy === undefined ? byOwnPolicy(verdict) : `${words.byYourPolicy}, ${plain(policy.policy.id)}`}
+        {policy !== undefined && whoseOf(verdict)}.
       </p>
       <OtherTime judgement={judgement} />
       {reasons.length > 0 && (
@@ -99,7 +109,7 @@ function OtherTime({ judgement: { was, today, at } }: Pick<Props, 'judgement'>) 
 }
 
 function linesOf(
-  { was: verdict, today, at }: Judgement,
+  { bundle, was: verdict, today, at }: Judgement,
   { workers, assurance, proofOf }: BundleFacts,
   sha256: string,
 ): (readonly [string, string])[] {
@@ -112,6 +122,8 @@ function linesOf(
     proved > 0 ? `${share(proved, segments.length)} with a proof` : '',
   ].filter(Boolean);
   return [
+    [words.file, plain(bundle.name)],
+    ...policyLines(verdict),
     ['Job', jobId],
     ['Data', datasetRoot],
     ['Result', result],
@@ -125,6 +137,27 @@ function linesOf(
     ...workLines(verdict),
     ['Agreed assurance', assuranceWords[assurance]],
     ['This file', sha256],
+  ];
+}
+
+/** With its date where a machine was judged. */
+function freshAt({ sessions: [first] }: BundleVerdict): string {
+  return first === undefined ? words.whenFresh : `${words.whenFresh}, ${utc(first.at)} UTC`;
+}
+
+const byOwnPolicy = ({ sessions }: BundleVerdict): string =>
+  sessions.length === 0 ? words.byNoPolicy : words.byOwnPolicy;
+
+function whoseOf({ sessions: [first] }: BundleVerdict): string {
+  if (first === undefined) return '';
+  return isNeutral(first.policyDigest) ? words.neutral : words.notShipped;
+}
+
+function policyLines({ sessions: [first] }: BundleVerdict): [string, string][] {
+  if (first === undefined) return [];
+  return [
+    ['Policy', plain(first.policyId)],
+    ['Digest of the policy', first.policyDigest],
   ];
 }
 

@@ -103,6 +103,11 @@ export const words = {
   compareFirst: 'Compare this file with the published digest first: a page cannot vouch for itself.',
   byOwnPolicy: 'judged by the bundle’s own policy, which its maker chose. Drop yours here to judge by it',
   byYourPolicy: 'judged by your policy',
+  byNoPolicy: 'judged by no policy',
+  neutral: ', the neutral one of this release',
+  notShipped: ', no policy of this release',
+  instead: (name: string): string => `Opened in place of ${name}.`,
+  modelFile: 'not judged here: `veritrain report make --model` refuses one that names another job or weights',
   whenFresh: 'when the evidence was fresh',
   whatChanged: 'Compare the two, check by check',
   proofOf: ({ superblocks, steps }: NonNullable<BundleFacts['proofOf']>): string =>
@@ -127,6 +132,9 @@ export const words = {
     'This file has no signed measurements of quality. Drop a file of the job’s events to see the loss that the node reported.',
   noProgress:
     'This file has no signed measurements of quality, and the job lets no figure out of the enclave while it trains: a curve of its loss would be made up.',
+  idle: { mark: '·', word: 'does not apply' },
+  file: 'File',
+  secondBundle: 'another bundle, not judged: one at a time. Drop it alone to judge it',
   material: 'What you laid beside it',
   notChecked: 'Not covered by any check',
   notCheckedText: 'Whoever passed this file on could have changed these parts, and no check would notice.',

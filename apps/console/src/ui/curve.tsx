@@ -11,12 +11,15 @@ export function Curve({
   points,
   label,
   dots,
+  bounds,
 }: {
   readonly points: readonly Point[];
   readonly label: string;
   readonly dots?: boolean;
+  /** What no value can pass. */
+  readonly bounds?: readonly [least: number, most: number] | undefined;
 }) {
-  const frame = frameOf(points);
+  const frame = frameOf(points, bounds);
   const place = (point: Point): string => `${frame.x(point.x).toFixed(1)},${frame.y(point.y).toFixed(1)}`;
   return (
     <svg class="curve" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
@@ -46,10 +49,12 @@ interface Frame {
   y(value: number): number;
 }
 
-function frameOf(points: readonly Point[]): Frame {
+function frameOf(points: readonly Point[], [floor, roof]: readonly [number, number] = [-Infinity, Infinity]): Frame {
   let [least, most] = [Infinity, -Infinity];
   for (const { y } of points) [least, most] = [Math.min(least, y), Math.max(most, y)];
-  if (least === most) [least, most] = [least - 1, most + 1];
+  if (least === most) {
+    [least, most] = [Math.min(least, Math.max(floor, least - 1)), Math.max(most, Math.min(roof, most + 1))];
+  }
   const [from, to] = [points[0]!.x, points.at(-1)!.x];
   return {
     ...{ least, most },

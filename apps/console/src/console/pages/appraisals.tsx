@@ -85,12 +85,14 @@ function Status({ of }: { readonly of: AppraisalCheck }) {
   );
 }
 
+export const isAccepted = ({ tier }: Appraisal): boolean => tier !== 'contraindicated' && tier !== 'none';
+export const isSimulated = ({ checks }: Appraisal): boolean => checks.some(({ code }) => code.startsWith('SIMULATED'));
+
 /** Never greener than the evidence: simulated hardware is a remark at best. */
-function Tier({ of: { tier, checks } }: { readonly of: Appraisal }) {
-  const isSimulated = checks.some(({ code }) => code.startsWith('SIMULATED'));
-  if (tier === 'contraindicated' || tier === 'none') return <State kind="refused" mark="✕" word="refused" />;
-  if (isSimulated) return <State kind="warned" mark="!" word="accepted, but simulated" />;
-  return tier === 'affirming' ? (
+export function Tier({ of }: { readonly of: Appraisal }) {
+  if (!isAccepted(of)) return <State kind="refused" mark="✕" word="refused" />;
+  if (isSimulated(of)) return <State kind="warned" mark="!" word="accepted, but simulated" />;
+  return of.tier === 'affirming' ? (
     <State kind="met" mark="✓" word="accepted" />
   ) : (
     <State kind="warned" mark="!" word="accepted, with remarks" />

@@ -4,6 +4,13 @@ import type { DataWish } from '../plan.js';
 /** The smallest there is. */
 export const exampleCommand = 'npx veritrain example run table-classes';
 
+/** What a client does with a job that is delivered. */
+export const resultCommand = (id: string): string => `npx veritrain job result ${quoted(id)} --out result`;
+export const settleCommand = (id: string): string => `npx veritrain job settle ${quoted(id)}`;
+
+/** Of the profile that `npm run serve` writes. */
+export const policyCommand = 'npx veritrain policy check .veritrain/up/policy.json';
+
 export interface Order {
   readonly data: string;
   /** Of a table: the column to predict. */

@@ -3,13 +3,15 @@ import { Digest } from '../../ui/copy.js';
 import { ether, grouped, plain } from '../../reviewer/text.js';
 import { tell } from '../api.js';
 import { short, utcOf } from '../figures.js';
-import { isAtWork, isEnd, JobState } from '../job-state.js';
+import { isAtWork, isEnd, JobState, Simulated } from '../job-state.js';
 import { useStory } from '../live.js';
-import { useLoad } from '../load.js';
-import { Act, Ago, Facts, Head, Shown } from '../parts.js';
+import { useLoad, type Loaded } from '../load.js';
+import { Act, Ago, Command, Facts, Head, Shown } from '../parts.js';
 import { Link } from '../router.js';
-import type { Escrow, Job, Me } from '../types.js';
+import type { Appraisal, Escrow, Job, Me } from '../types.js';
 import { words } from '../words.js';
+import { isAccepted, isSimulated, Tier } from './appraisals.js';
+import { resultCommand, settleCommand } from './commands.js';
 import { JobEvidence } from './later.js';
 import { Refusal } from './refusal.js';
 import { Training } from './training.js';
@@ -39,43 +41,49 @@ export function JobPage({ id, part, me }: Props) {
       <p class="crumbs">
         <Link to="/jobs">Jobs</Link> / {short(id)}
       </p>
-      <Shown of={job}>{(data) => <Loaded job={data} me={me} reload={job.reload} />}</Shown>
+      <Shown of={job}>{(data) => <Known job={data} me={me} reload={job.reload} />}</Shown>
     </>
   );
 }
 
-interface LoadedProps {
+interface KnownProps {
   readonly job: Job;
   readonly me: Me;
   readonly reload: () => void;
 }
 
-function Loaded({ job, me, reload }: LoadedProps) {
+function Known({ job, me, reload }: KnownProps) {
   const escrow = useLoad<Escrow>(`/v1/jobs/${job.id}/escrow`);
+  const appraisals = useLoad<readonly Appraisal[]>(`/v1/jobs/${job.id}/appraisals`);
   const story = useStory(job.id, isEnd(job.state), () => {
     reload();
     escrow.reload();
+    appraisals.reload();
   });
+  const shown = appraisals.data?.find(isAccepted) ?? appraisals.data?.[0];
+  const hasSimulated = appraisals.data?.some((one) => isAccepted(one) && isSimulated(one)) === true;
   return (
     <>
       <Head
         title={
           <>
-            Job <code>{short(job.id)}</code> <JobState state={job.state} />
+            Job <code>{short(job.id)}</code> <JobState state={job.state} /> {hasSimulated && <Simulated />}
           </>
         }
       >
         {me.role !== 'reviewer' && <Steering job={job} reload={reload} />}
       </Head>
+      {hasSimulated && <p class="since waits">{words.simulated}</p>}
       <Refusal job={job} />
       <div class="columns">
         <Training job={job} story={story} segments={escrow.data?.segments} />
         <div class="beside">
+          {job.state === 'delivered' && me.role === 'client' && <Next id={job.id} />}
           <Evidence job={job} me={me} />
-          <About job={job} />
-          <Money escrow={escrow.data} transaction={job.settlementTransaction} />
+          <About job={job} shown={shown} />
+          <Money escrow={escrow} transaction={job.settlementTransaction} />
         </div>
-        <Moments moments={story.moments} isLive={story.isLive} />
+        <Moments story={story} />
       </div>
     </>
   );
@@ -101,6 +109,19 @@ function Steering({ job, reload }: { readonly job: Job; readonly reload: () => v
         />
       )}
     </>
+  );
+}
+
+/** Of a job that is delivered and not paid. */
+function Next({ id }: { readonly id: string }) {
+  return (
+    <section aria-labelledby="next">
+      <h2 id="next">What to do now</h2>
+      <p>Check the evidence, pay, and decrypt the model, on the machine that has your keys:</p>
+      <Command label="fetch the result" text={resultCommand(id)} />
+      <p class="note">{words.paysItself}</p>
+      <Command label="when it can be settled" text={settleCommand(id)} />
+    </section>
   );
 }
 
@@ -143,7 +164,13 @@ function Evidence({ job, me }: { readonly job: Job; readonly me: Me }) {
   );
 }
 
-function About({ job }: { readonly job: Job }) {
+interface AboutProps {
+  readonly job: Job;
+  /** The newest evidence that was accepted, else the newest of all. */
+  readonly shown: Appraisal | undefined;
+}
+
+function About({ job, shown }: AboutProps) {
   return (
     <section aria-labelledby="about">
       <h2 id="about">About this job</h2>
@@ -151,7 +178,8 @@ function About({ job }: { readonly job: Job }) {
         rows={[
           ['Job', <Digest value={job.id} label="the job’s id" />],
           ['Data set', <Digest value={job.datasetId} label="the data set’s id" />],
-          ['Vouched for by', assurance[job.assurance] ?? plain(job.assurance)],
+          ['To be shown', toBeShown[job.assurance] ?? plain(job.assurance)],
+          ...(shown === undefined ? [] : [['Evidence of its node', <Tier of={shown} />] as const]),
           ['Attempt', String(job.attempt)],
           ['Submitted', utcOf(job.createdAt)],
           ...(isEnd(job.state)
@@ -166,10 +194,11 @@ function About({ job }: { readonly job: Job }) {
   );
 }
 
-const assurance: Readonly<Record<string, string>> = {
-  tee: 'an attested machine, which signs every segment',
+/** What the job demands, which is not yet what anybody showed. */
+const toBeShown: Readonly<Record<string, string>> = {
+  tee: 'attestation of the machine that signs every segment',
   zk: 'proofs of every step; no machine needs to be believed',
-  'tee+zk': 'an attested machine, and proofs of every step',
+  'tee+zk': 'attestation of the machine, and proofs of every step',
   sampled: 'proofs of segments that the chain draws',
 };
 
@@ -185,24 +214,42 @@ const paidFor: Readonly<Record<string, string>> = {
   end: 'at the end',
 };
 
+/** Where the escrow has ended otherwise, the account names the provider and no payment. */
+function payeeLabel(state: string): string {
+  if (state === 'settled' || state === 'stopped') return 'Paid to';
+  return ['none', 'open', 'accepted', 'started', 'committed'].includes(state) ? 'To be paid to' : 'Provider';
+}
+
 interface MoneyProps {
-  readonly escrow: Escrow | undefined;
+  readonly escrow: Loaded<Escrow>;
   readonly transaction: string | null;
 }
 
 function Money({ escrow, transaction }: MoneyProps) {
-  if (escrow === undefined) return null;
-  const { state, fundedWei, paidWei, payments } = escrow;
   return (
     <section aria-labelledby="money">
       <h2 id="money">Payment</h2>
+      <Shown of={escrow}>{(read) => <Paid escrow={read} transaction={transaction} />}</Shown>
+    </section>
+  );
+}
+
+interface PaidProps {
+  readonly escrow: Escrow;
+  readonly transaction: string | null;
+}
+
+function Paid({ escrow, transaction }: PaidProps) {
+  const { state, fundedWei, paidWei, payments } = escrow;
+  return (
+    <>
       <Facts
         rows={[
           ['Escrow', plain(state)],
           ['Funded', ether(fundedWei)],
           ...(paidWei === '0' ? [] : [['Paid before the end', ether(paidWei)] as const]),
           [
-            'Paid to',
+            payeeLabel(state),
             isNobody(escrow.provider) ? (
               'nobody yet'
             ) : (
@@ -227,6 +274,6 @@ function Money({ escrow, transaction }: MoneyProps) {
         </ul>
       )}
       <p class="note">{words.escrow}</p>
-    </section>
+    </>
   );
 }

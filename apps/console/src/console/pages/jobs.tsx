@@ -1,7 +1,7 @@
 /** The jobs of a tenant, newest first, as they are now. */
 import { useMemo, useState } from 'preact/hooks';
 import { useFeed } from '../feed.js';
-import { short } from '../figures.js';
+import { short, utcOf } from '../figures.js';
 import { Choice, Field, Filters } from '../filters.js';
 import { isEnd, jobStates, JobState, wordOf } from '../job-state.js';
 import { List } from '../list.js';
@@ -11,7 +11,8 @@ import { Ago, Command, Head } from '../parts.js';
 import { grouped, plain } from '../../reviewer/text.js';
 import { Link } from '../router.js';
 import { exampleCommand } from './commands.js';
-import type { Job, Me, Page } from '../types.js';
+import type { Job, Me, Node, Page } from '../types.js';
+import { words } from '../words.js';
 
 /** Where no stream is to be had. */
 const everyMs = 15_000;
@@ -31,7 +32,8 @@ export function Jobs({ query, me }: { readonly query: URLSearchParams; readonly 
   const [isPaused, setPaused] = useState(false);
   const path = useMemo(() => `/v1/jobs?${pageQuery(asked(query), 'state', 'assurance', 'since', 'search')}`, [query]);
   const jobs = useLoad<Page<Job>>(path, isPaused ? undefined : everyMs);
-  const isLive = useFeed(!isPaused, jobs.reload);
+  const simulation = useSimulation();
+  const feed = useFeed(!isPaused, jobs.reload);
   const isFiltered = ['state', 'assurance', 'since', 'search'].some((name) => query.has(name));
   return (
     <>
@@ -44,22 +46,28 @@ export function Jobs({ query, me }: { readonly query: URLSearchParams; readonly 
       </Head>
       <Filters to="/jobs" query={query}>
         <Choice name="state" label="State" of={[['', 'all'], ...jobStates.map((one) => [one, wordOf(one)] as const)]} />
-        <Choice name="assurance" label="Vouched for by" of={assurances} />
+        <Choice name="assurance" label="To be shown" of={assurances} />
         <Choice name="since" label="Submitted" of={times} />
         <Field name="search" label="Find" placeholder="id or code" isSearch />
         <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          <span aria-hidden="true" class={isLive ? 'dot live' : 'dot'} />
-          {isPaused ? 'Paused: go on' : isLive ? 'Live: pause' : 'Pause'}
+          <span aria-hidden="true" class={feed.isLive ? 'dot live' : 'dot'} />
+          {isPaused ? 'Paused: go on' : feed.isLive ? 'Live: pause' : 'Not live – pause'}
         </button>
+        {!isPaused && feed.awayAt !== null && (
+          <span class="note" role="status">
+            Not live since {utcOf(feed.awayAt)}; asked every {everyMs / 1000} s.
+          </span>
+        )}
       </Filters>
+      {simulation !== 'none' && <p class="since waits">{words[`${simulation}Simulated`]}</p>}
       <List
         of={jobs}
         label="jobs"
-        columns={['State', 'Job', 'Progress', 'Loss', 'Vouched for by', 'Attested until', 'Submitted']}
+        columns={['State', 'Job', 'Progress', 'Loss', 'To be shown', 'Attested until', 'Submitted']}
         none={isFiltered ? 'No job is like this' : 'No jobs yet'}
         whenNone={<None isFiltered={isFiltered} role={me.role} />}
         at={['/jobs', query]}
-        row={(job) => <Row key={job.id} job={job} />}
+        row={(job) => <Row key={job.id} job={job} isSimulated={simulation === 'all'} />}
       />
     </>
   );
@@ -67,13 +75,22 @@ export function Jobs({ query, me }: { readonly query: URLSearchParams; readonly 
 
 const assurances = [
   ['', 'anything'],
-  ['tee', 'an attested machine'],
+  ['tee', 'attestation'],
   ['zk', 'proofs'],
   ['tee+zk', 'both'],
   ['sampled', 'samples'],
 ] as const;
-const wordOfAssurance = (name: string): string =>
-  name === 'tee' ? 'a machine' : (assurances.find(([value]) => value === name)?.[1] ?? plain(name));
+const wordOfAssurance = (name: string): string => assurances.find(([value]) => value === name)?.[1] ?? plain(name);
+
+/** The list of jobs names no nodes: which of those that say they can be attested say that they are simulated. */
+function useSimulation(): 'all' | 'some' | 'none' {
+  const { data } = useLoad<Page<Node>>('/v1/nodes?limit=200');
+  if (data === undefined) return 'none';
+  const kinds = data.items.map(({ capabilities }) => capabilities.tee).filter((tee) => tee !== 'none');
+  const simulated = kinds.filter((tee) => tee.startsWith('simulated'));
+  if (simulated.length === 0) return 'none';
+  return simulated.length === kinds.length && data.nextCursor === null ? 'all' : 'some';
+}
 
 const times = [
   ['', 'at any time'],
@@ -101,7 +118,13 @@ function None({ isFiltered, role }: { readonly isFiltered: boolean; readonly rol
   );
 }
 
-function Row({ job }: { readonly job: Job }) {
+interface RowProps {
+  readonly job: Job;
+  /** Whatever machine vouches for it. */
+  readonly isSimulated: boolean;
+}
+
+function Row({ job, isSimulated }: RowProps) {
   const { progress } = job;
   return (
     <tr>
@@ -129,7 +152,10 @@ function Row({ job }: { readonly job: Job }) {
         )}
       </td>
       <td class="number">{progress === null || progress.loss === null ? '–' : progress.loss.toFixed(4)}</td>
-      <td>{wordOfAssurance(job.assurance)}</td>
+      <td>
+        {wordOfAssurance(job.assurance)}
+        {isSimulated && job.assurance.startsWith('tee') && <strong class="found">SIMULATED</strong>}
+      </td>
       <td>{job.attestedUntil === null || isEnd(job.state) ? '–' : <Ago at={job.attestedUntil} />}</td>
       <td>
         <Ago at={job.createdAt} />

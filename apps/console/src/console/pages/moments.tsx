@@ -2,18 +2,19 @@
 import { grouped, plain } from '../../reviewer/text.js';
 import { utcOf } from '../figures.js';
 import { wordOf } from '../job-state.js';
-import type { Moment } from '../live.js';
+import type { Moment, Story } from '../live.js';
+import { words } from '../words.js';
 
 const shownMax = 40;
 
-export function Moments({ moments, isLive }: { readonly moments: readonly Moment[]; readonly isLive: boolean }) {
+export function Moments({ story: { moments, awayAt } }: { readonly story: Story }) {
   const all = together(moments);
   const shown = all.slice(-shownMax).toReversed();
   return (
     <section aria-labelledby="happened">
       <h2 id="happened">What happened</h2>
       {shown.length === 0 ? (
-        <p class="note">{isLive ? 'Waiting for the first event.' : 'Nothing yet.'}</p>
+        <p class="note">{awayAt === null ? 'Loading what happened…' : words.storyAway}</p>
       ) : (
         <ol class="moments">
           {shown.map((line) => (

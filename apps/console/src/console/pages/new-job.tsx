@@ -8,13 +8,14 @@ import { useDraft } from '../draft.js';
 import { Command, Facts, Fault, Head } from '../parts.js';
 import { size } from '../figures.js';
 import { useLoad } from '../load.js';
-import { planOf, readManifest, type Check, type DataWish } from '../plan.js';
+import { exampleOf, planOf, readManifest, type Check, type DataWish } from '../plan.js';
 import type { Node, Page } from '../types.js';
-import { commandsOf, type Order } from './commands.js';
+import { Assumed } from './assumed.js';
+import { commandsOf, policyCommand, type Order } from './commands.js';
 import { problemOf } from '../api.js';
 
 const usualWish: DataWish = {
-  ...{ kind: 'table', rows: 10_000, columns: 20, side: 28, context: 64, vocabulary: 256, outputs: 2 },
+  ...{ kind: 'table', rows: 0, columns: 0, side: 0, context: 0, vocabulary: 0, outputs: 0 },
   ...{ target: 'class', epochs: 10, arch: '' },
 };
 const usualOrder: Order = {
@@ -53,6 +54,7 @@ export function NewJob() {
         <section aria-labelledby="step-check" aria-live="polite">
           <h2 id="step-check">2. What comes of it</h2>
           {'fault' in check ? <Fault problem={check.fault} /> : <Checked check={check} reward={order.reward} />}
+          {manifest === undefined && <Assumed wish={wish} />}
         </section>
         <section aria-labelledby="step-trust">
           <h2 id="step-trust">3. What vouches for it</h2>
@@ -130,6 +132,9 @@ interface WishProps {
   readonly onOrder: (order: Order) => void;
 }
 
+/** Of an empty field. */
+const notSaid = (name: keyof DataWish): number => (name in exampleOf ? 0 : 1);
+
 function Wish({ wish, onWish, order, onOrder }: WishProps) {
   const number = (name: keyof DataWish, label: string, min = 1) => (
     <label>
@@ -138,9 +143,10 @@ function Wish({ wish, onWish, order, onOrder }: WishProps) {
         type="number"
         min={min}
         max={1_000_000_000}
-        value={wish[name]}
+        value={wish[name] === 0 ? '' : wish[name]}
+        placeholder={name in exampleOf ? `for example ${exampleOf[name as keyof typeof exampleOf]}` : ''}
         onInput={({ currentTarget: { value } }) =>
-          onWish({ ...wish, [name]: Math.max(min, Math.floor(Number(value))) })
+          onWish({ ...wish, [name]: value === '' ? notSaid(name) : Math.max(min, Math.floor(Number(value))) })
         }
       />
     </label>
@@ -321,11 +327,12 @@ function Trust({ order, onOrder, check }: TrustProps) {
         </label>
       )}
       <h3>What the policy of your profile demands</h3>
-      <ul class="why-list">
-        <li>The program that ran is on your list, by its measurement.</li>
-        <li>The chip is genuine by its maker’s root, and its firmware is at or above your floor.</li>
-        <li>The keys that signed belong to that very program, and are fresh.</li>
-      </ul>
+      <p class="note">
+        This page has not read it: which programs, chips and firmware it accepts stands in the file that{' '}
+        <code>policy</code> of your profile names. Read it before you submit: it decides whether simulated hardware
+        counts.
+      </p>
+      <Command label="what your policy demands, and what it does not" text={policyCommand} />
       <h3>What no policy demands</h3>
       <ul class="why-list">
         <li>That the model is good: look at what it was measured on.</li>

@@ -1,7 +1,7 @@
 /** One node: what it says of itself, and whether it is given jobs. */
 import { Digest } from '../../ui/copy.js';
 import { ether, plain } from '../../reviewer/text.js';
-import { utcOf } from '../figures.js';
+import { counted, utcOf } from '../figures.js';
 import { useLoad } from '../load.js';
 import { Ago, Facts, Head, Shown } from '../parts.js';
 import { Link } from '../router.js';
@@ -56,7 +56,7 @@ function About({ node }: { readonly node: Node }) {
         rows={[
           ['Node', <Digest value={node.id} label="the node’s id" />],
           ['Paid to', <Digest value={node.provider} label="the provider’s account" />],
-          ['Hardware', `${plain(tee)}, ${cores} cores, ${Math.round(memoryMiB / 1024)} GiB`],
+          ['Hardware', `${plain(tee)}, ${counted(cores, 'core')}, ${Math.round(memoryMiB / 1024)} GiB`],
           ['Firmware', tcb === undefined ? 'not said' : plain(tcb)],
           ['Least price', priceMin === undefined ? 'not said' : ether(priceMin)],
           ['Release', plain(version)],

@@ -2,6 +2,7 @@
 import { ether, plain } from '../../reviewer/text.js';
 import { State } from '../../ui/state.js';
 import { tell } from '../api.js';
+import { counted } from '../figures.js';
 import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';
@@ -47,7 +48,7 @@ function Row({ node }: { readonly node: Node }) {
         <Link to={`/nodes/${id}`}>{plain(name)}</Link>
       </th>
       <td class="named">
-        {plain(tee)}, {cores} cores, {Math.round(memoryMiB / 1024)} GiB,{' '}
+        {plain(tee)}, {counted(cores, 'core')}, {Math.round(memoryMiB / 1024)} GiB,{' '}
         {tcb === undefined ? 'firmware not said' : plain(tcb)}
       </td>
       <td>{evidenceAt === null ? '–' : <Ago at={evidenceAt} />}</td>

@@ -1,9 +1,10 @@
 /** How far the training is, and what the node reports of it. */
 import type { Metric } from '#attestation/records';
 import { duration, grouped, plain } from '../../reviewer/text.js';
+import { utcOf } from '../figures.js';
 import { Curve } from '../../ui/curve.js';
 import { isAtWork, isEnd } from '../job-state.js';
-import type { Evaluation, Story } from '../live.js';
+import { isToldTo, type Evaluation, type Story } from '../live.js';
 import { secondsLeft, segmentSteps } from '../pace.js';
 import type { Job, Progress } from '../types.js';
 import { words } from '../words.js';
@@ -28,22 +29,30 @@ export function Training({ job, story, segments }: Props) {
   const measured = measuredOf(story.evaluations);
   return (
     <section aria-labelledby="training">
-      <h2 id="training">Training {story.isLive && isAtWork(job.state) && <span class="tag live">live</span>}</h2>
+      <h2 id="training">Training {isAtWork(job.state) && <Live story={story} />}</h2>
       <progress max={job.steps} value={step} aria-label="progress" />
       <p class="said-step">{sentence(job, step, last, secondsLeft(story, job.steps))}</p>
       {segments !== undefined && <Segments job={job} story={story} segments={segments} />}
       {loss.length > 1 && <Figure title={words.loss} points={loss} unit="" />}
-      {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit=" %" />}
+      {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit={share.unit} />}
       {measured.map(({ metric, points, unit }) => (
         <Figure key={metric} title={titleOf(metric)} points={points} unit={unit} dots />
       ))}
-      <p class="note">{curveWords(job, loss.length > 1 || measured.length > 0)}</p>
+      <p class="note">{curveWords(job, story, loss.length > 1 || measured.length > 0)}</p>
     </section>
   );
 }
 
-function curveWords({ state }: Job, isCurve: boolean): string {
+function Live({ story: { isLive, awayAt } }: { readonly story: Story }) {
+  if (awayAt !== null) return <span class="tag reported">not live since {utcOf(awayAt)}</span>;
+  return isLive ? <span class="tag live">live</span> : null;
+}
+
+function curveWords({ state, progress }: Job, story: Story, isCurve: boolean): string {
   if (isCurve) return words.reported;
+  if (story.awayAt !== null) return words.curveAway;
+  if (!isToldTo(state, story)) return words.loadingCurve;
+  if (isAtWork(state) && typeof progress?.loss === 'number') return words.curveComing;
   return isEnd(state) && state !== 'settled' ? words.noFigures : words.noCurve;
 }
 
@@ -77,6 +86,7 @@ function Figure({ title, points, unit, dots = false }: FigureProps) {
       <Curve
         points={ordered}
         dots={dots}
+        bounds={unit === share.unit ? shareBounds : undefined}
         label={`${title}: from ${said(first.y)} at step ${first.x} to ${said(last.y)} at step ${last.x}`}
       />
     </figure>
@@ -116,6 +126,7 @@ interface Reading {
 }
 
 const share: Reading = { times: 100, unit: ' %' };
+const shareBounds = [0, 100] as const;
 const asItIs: Reading = { times: 1, unit: '' };
 
 /**

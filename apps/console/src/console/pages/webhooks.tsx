@@ -3,14 +3,14 @@ import { useRef, useState } from 'preact/hooks';
 import { plain } from '../../reviewer/text.js';
 import { State } from '../../ui/state.js';
 import { problemOf, tell, type Problem } from '../api.js';
-import { ago, utcOf } from '../figures.js';
+import { ago, short, utcOf } from '../figures.js';
 import { jobStates, wordOf } from '../job-state.js';
 import { Table } from '../list.js';
 import { useLoad } from '../load.js';
 import { Act, Ago, Command, Empty, Fault, Head, Shown } from '../parts.js';
 import { go, Link } from '../router.js';
 import type { Delivery, Webhook } from '../types.js';
-import { words } from '../words.js';
+import { outcomes, words } from '../words.js';
 
 export function Webhooks() {
   const hooks = useLoad<readonly Webhook[]>('/v1/webhooks', 10_000);
@@ -162,7 +162,10 @@ export function WebhookPage({ id }: { readonly id: string }) {
             </Empty>
           ) : (
             <section>
-              <Table label="deliveries" columns={['State', 'Message', 'Attempts', 'Last answer', 'Made', 'Change']}>
+              <Table
+                label="deliveries"
+                columns={['State', 'What it told', 'Attempts', 'Last answer', 'Made', 'Change']}
+              >
                 {all.map((one) => (
                   <Sent key={one.id} hook={id} of={one} reload={deliveries.reload} />
                 ))}
@@ -173,6 +176,17 @@ export function WebhookPage({ id }: { readonly id: string }) {
       </Shown>
     </>
   );
+}
+
+/** What a body of ours says: the job and its new state. */
+function changeIn(body: string): { readonly state: string; readonly job: string } | null {
+  try {
+    const { type, data } = JSON.parse(body) as { type?: unknown; data?: { jobId?: unknown } };
+    if (typeof type !== 'string' || typeof data?.jobId !== 'string') return null;
+    return { state: type.replace(/^job\./, ''), job: data.jobId };
+  } catch {
+    return null;
+  }
 }
 
 interface SentProps {
@@ -186,6 +200,8 @@ function Sent({
   of: { id, messageId, attempts, createdAt, nextAt, endedAt, lastOutcome, body },
   reload,
 }: SentProps) {
+  const said = changeIn(body);
+  const why = Object.hasOwn(outcomes, lastOutcome ?? '') ? outcomes[lastOutcome ?? ''] : undefined;
   const isDone = endedAt !== null && /^2\d\d$/.test(lastOutcome ?? '');
   return (
     <tr>
@@ -200,11 +216,19 @@ function Sent({
       </td>
       <th scope="row" class="wide">
         <details>
-          <summary>{plain(messageId)}</summary>
+          <summary>
+            {said === null ? plain(messageId) : `${wordOf(plain(said.state))}, job ${short(plain(said.job))}`}
+          </summary>
+          {said !== null && (
+            <p class="note">
+              {plain(messageId)} of <Link to={`/jobs/${encodeURIComponent(said.job)}`}>this job</Link>
+            </p>
+          )}
           <pre class="payload" tabIndex={0} role="region" aria-label={`body of ${messageId}`}>
             <code>{plain(body)}</code>
           </pre>
         </details>
+        {why !== undefined && <span class="found">{why}</span>}
       </th>
       <td class="number">{attempts}</td>
       <td>{lastOutcome === null ? 'none yet' : <code>{plain(lastOutcome)}</code>}</td>
