@@ -1,8 +1,9 @@
 /** A plan says how its data is read: sealing it needs nothing else. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { runCommand } from '#test/run-command';
 import { taken } from '../output.js';
 import { createProgram } from '../program.js';
 
@@ -60,4 +61,18 @@ it('leaves a data set that is whole and its key as they are', async () => {
   );
   await expect(idle).rejects.toMatchObject({ code: 'SEAL_PROFILE' });
   expect(readFileSync(at('whole.json'), 'utf8')).toBe(key);
+});
+
+it.skipIf(!existsSync('/dev/full'))('says of a full disk what to do about it', async () => {
+  mkdirSync(at('full.work'));
+  symlinkSync('/dev/full', join(at('full.work'), 'raw.bin'));
+  const sealing = ['--manifest', join(at('plan'), 'manifest.json'), '--data', at('data.csv'), '--key', at('full.json')];
+  const { json } = await runCommand('dataset', 'seal', ...sealing, '--out', at('full'));
+  expect(json).toMatchObject({
+    error: {
+      code: 'FILE_UNWRITABLE',
+      got: 'no space left (ENOSPC)',
+      action: expect.stringContaining('free some space') as unknown,
+    },
+  });
 });

@@ -65,6 +65,13 @@ it('ends a language model with samples of its text, which the same seed gives ag
     const { document: refused } = await veritrain(...asked, name!, value!);
     expect(refused.error).toMatchObject({ code: name === '--prompt' ? 'PROMPT_EMPTY' : 'USAGE' });
   }
+  const { document: strange } = await veritrain(...asked, '--prompt', '☕猫');
+  expect(strange.error).toMatchObject({
+    code: 'PROMPT_EMPTY',
+    got: expect.stringContaining('"☕" (U+2615)') as unknown,
+  });
+  const { document: mixed, lines } = await veritrain(...asked, '--prompt', 'a ☕');
+  expect([mixed.unknown, lines.includes('does not know "☕" (U+2615) of the prompt')]).toEqual([['☕'], true]);
   const { document: other } = await veritrain('predict', '--model', join(folder, 'penguins', 'model'), '--prompt', 'a');
   expect(other.error).toMatchObject({ code: 'PROMPT_MODEL' });
 });
@@ -98,6 +105,8 @@ it('empties no folder that it did not make', async () => {
   writeFileSync(mine, 'mine');
   const { document } = await veritrain('example', 'run', 'table-classes', '--short', '--out', folder);
   expect(document.error).toMatchObject({ code: 'EXAMPLE_FOLDER' });
+  const { document: ofFile } = await veritrain('example', 'run', 'table-classes', '--short', '--out', mine);
+  expect(ofFile.error).toMatchObject({ code: 'EXAMPLE_FOLDER' });
   expect(existsSync(mine)).toBe(true);
 });
 

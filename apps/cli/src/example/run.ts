@@ -1,9 +1,9 @@
 /** Runs an example: its data, then its commands one after the other, each as a user would type it. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ConfigurationError, Rejection } from '#attestation/base';
-import { loadProfile, writeWhole } from '#libs/client';
+import { loadProfile, makeFolder, writeWhole } from '#libs/client';
 import { taken } from '../output.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import type { Example, ExampleData, Expectation } from './description.js';
@@ -60,11 +60,13 @@ export async function runExample(example: Example, request: Request): Promise<Ex
 
 function emptyFolder(folder: string, name: string): void {
   const mark = join(folder, markName);
-  if (existsSync(folder) && !existsSync(mark) && readdirSync(folder).length > 0) {
+  const isOther = existsSync(folder) && !existsSync(mark);
+  if (isOther && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0)) {
     const [expected, got] = ['an empty folder, or one of an earlier run', folder];
     throw new ConfigurationError('EXAMPLE_FOLDER', { expected, got, rule: '--out', action: 'name another folder' });
   }
   rmSync(folder, { recursive: true, force: true });
+  makeFolder(folder);
   writeWhole(mark, `${name}\n`);
 }
 

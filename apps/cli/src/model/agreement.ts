@@ -1,28 +1,14 @@
-/** A model in float32 on onnxruntime beside the exact integers, over a whole set of records. */
+/** A model file on onnxruntime beside the net that is made of it, over a whole set of records. */
 import { Rejection } from '#attestation/base';
-import { Comparison, exportOnnx, importCheck, realInputs, type Agreement, type AnswerKind } from '#libs/models';
-import type { ImportedModel } from '#libs/models';
-import { elementTypeOf, InferenceSession, NetForward, Tensor } from '#libs/onnx';
-import { netOf, netRecordLayout, sizeOf, splitNetRecords } from '#libs/step';
-import type { DataHeader, NetExamples, NetManifest, Weights } from '#libs/step';
+import { exportOnnx, importCheck, type Agreement, type ImportedModel } from '#libs/models';
+import { InferenceSession, NetForward, Tensor } from '#libs/onnx';
+import { netRecordLayout, splitNetRecords, type DataHeader, type NetManifest, type Weights } from '#libs/step';
+import { answerKinds, exactOutputs, ExportedRun, featureParts, session, type Compared, type Part } from './exported.js';
 
 interface Records {
   readonly recordBytes: number;
   records(): AsyncIterable<{ readonly count: number; readonly bytes: Uint8Array }>;
 }
-
-interface Part {
-  readonly count: number;
-  readonly features: NetExamples['features'];
-}
-
-/** Records compared in one go. */
-const partRows = 256;
-const session = { intraOpNumThreads: 1, logSeverityLevel: 3 } as const;
-
-const answerKinds: Readonly<Record<DataHeader['label']['kind'], AnswerKind>> = {
-  ...{ class: 'class', tokens: 'class', vector: 'flags', real: 'numbers' },
-};
 
 /** @throws Rejection ONNX_TYPE where onnxruntime's own types have no such input */
 export async function compareFile(
@@ -57,76 +43,31 @@ export function compareExported(
   parameters: Weights,
   set: Records,
 ): Promise<Agreement> {
-  return compareOnnx(exportOnnx(m, parameters), { m, header, parameters }, parts(m, set));
+  return compareOnnx(exportOnnx(m, parameters), { m, header, parameters }, parts(m, set), 'data');
 }
 
-interface Compared {
-  readonly m: NetManifest;
-  readonly header: DataHeader;
-  readonly parameters: Weights;
-}
-
-/** @param onnx as `exportOnnx` writes it @param takesReal whether it takes the user's numbers in place of integers */
+/** @param onnx as `exportOnnx` writes it @param outputs as `ExportedRun.open` takes them */
 export async function compareOnnx(
   onnx: Uint8Array,
-  { m, header, parameters }: Compared,
+  compared: Compared,
   from: AsyncIterable<Part>,
-  takesReal = false,
+  outputs: 'own' | 'data',
 ): Promise<Agreement> {
-  const [file, forward] = await Promise.all([InferenceSession.create(onnx, session), NetForward.open(m)]);
-  const comparison = new Comparison(netOf(m).output.shape.at(-1) ?? 1, answerKinds[header.label.kind]);
+  const forward = await NetForward.open(compared.m);
+  const run = await ExportedRun.open(onnx, compared, forward, outputs);
   try {
-    for await (const part of from) {
-      const dims = [part.count, ...m.input.shape];
-      const fed = takesReal
-        ? new Tensor('float32', realNumbers(m, header, part), dims)
-        : new Tensor(elementTypeOf(m), part.features, dims);
-      const { output } = await file.run({ features: fed });
-      comparison.add(part.count, output!.data as Float32Array, await exactOutputs(forward, parameters, part));
-    }
+    for await (const part of from) await run.add(part);
   } finally {
-    await Promise.all([file.release(), forward.close()]);
+    await Promise.all([run.close(), forward.close()]);
   }
-  return comparison.result();
-}
-
-/** Features of at most `partRows` records at a time. */
-export async function* featureParts(
-  m: NetManifest,
-  features: NetExamples['features'],
-  count: number,
-): AsyncGenerator<Part> {
-  const width = sizeOf(m.input.shape);
-  for (let first = 0; first < count; first += partRows) {
-    const rows = Math.min(partRows, count - first);
-    yield { count: rows, features: features.subarray(first * width, (first + rows) * width) };
-  }
+  return run.result();
 }
 
 async function* parts(m: NetManifest, set: Records): AsyncGenerator<Part> {
   for await (const { count, bytes } of set.records()) {
     const whole = bytes.subarray(0, count * netRecordLayout(m).recordBytes);
-    yield* featureParts(m, splitNetRecords(m, whole).features, count);
+    yield* featureParts(m, { count, features: splitNetRecords(m, whole).features });
   }
-}
-
-async function exactOutputs(forward: NetForward, parameters: Weights, part: Part): Promise<Float64Array> {
-  const { a, shape } = netOf(forward.manifest).output;
-  const width = sizeOf(shape);
-  const real = new Float64Array(part.count * width);
-  for await (const { first, output } of forward.outputs(parameters, part)) {
-    output.forEach((value, i) => (real[first * width + i] = value * 2 ** -a));
-  }
-  return real;
-}
-
-function realNumbers({ input }: NetManifest, header: DataHeader, { features }: Part): Float32Array {
-  const { center, scale } = realInputs(header)!;
-  const unit = 'frac' in input ? 2 ** -input.frac : 1;
-  return Float32Array.from(features, (value, i) => {
-    const place = i % scale.length;
-    return value * unit * scale[place]! + center[place]!;
-  });
 }
 
 /** By TensorProto.DataType. */

@@ -1,5 +1,5 @@
 /** A model of PyTorch or Keras from its file to training, predictions and a file again. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -297,4 +297,51 @@ it('names a node without a layer with its op, and what to use instead', async ()
   copyFileSync(at('leaky.onnx'), at('leaky.pt'));
   const pickled = await veritrain('model', 'import', at('leaky.pt'), '--from', ...large, '--out', at('no'));
   expect(pickled).toMatchObject({ error: { code: 'USAGE' } });
+});
+
+describe('what to do is said', () => {
+  const kinds = Array.from({ length: 60 }, (_, i) => `${i % 7},${(i * 3) % 11},${i % 5},${i % 2 ? 'yes' : 'no'}`);
+  writeFileSync(at('flags.csv'), `a,b,c,kind\n${kinds.join('\n')}\n`);
+  const flags = ['--from', at('flags.csv'), '--target', 'kind', ...seed, '--out', at('flags')];
+  writeFileSync(
+    at('flag.onnx'),
+    handMade(['n', 3], (graph, x) =>
+      graph.node('Sigmoid', [graph.node('MatMul', [x, graph.float32([3, 1], Float32Array.of(0.5, -0.25, 1))])]),
+    ),
+  );
+
+  it('where one output answers for two classes', timeout, async () => {
+    const from = ['model', 'import', at('flag.onnx'), ...flags];
+    expect(await veritrain(...from)).toMatchObject({
+      error: { code: 'HEADER_FIT', action: expect.stringMatching(/^say --task multilabel.*or --classes 2/) as unknown },
+    });
+    expect(await veritrain(...from, '--task', 'multilabel')).toMatchObject({
+      check: { records: 6, sameAnswers: { same: 6, of: 6 } },
+      notes: expect.arrayContaining([expect.stringContaining('the loss sigmoid-bce has it')]) as unknown,
+    });
+  });
+
+  it('of axes that are free, and of those that are not there', timeout, async () => {
+    writeFileSync(
+      at('free.onnx'),
+      handMade(['n', 'length'], (graph, x) => graph.node('Relu', [x])),
+    );
+    expect(await veritrain('model', 'import', at('free.onnx'), ...flags)).toMatchObject({
+      error: { code: 'ONNX_INPUT', action: 'say --axis length=SIZE, or export it with a fixed size' },
+    });
+    expect(await veritrain('model', 'import', at('free.onnx'), ...flags, '--axis', 'width=3')).toMatchObject({
+      error: { code: 'ONNX_INPUT', expected: 'free axes of "x": length', got: 'a size for "width"' },
+    });
+  });
+
+  it('where a folder is named in place of a file', async () => {
+    mkdirSync(at('planned'));
+    expect(await veritrain('model', 'check', at('planned'))).toMatchObject({
+      error: { code: 'FILE_UNREADABLE', got: 'a folder (EISDIR)', action: 'name a file in it' },
+    });
+    writeFileSync(at('planned', 'manifest.json'), '{}');
+    expect(await veritrain('model', 'check', at('planned'))).toMatchObject({
+      error: { action: `name a file in it, such as ${at('planned', 'manifest.json')}` },
+    });
+  });
 });

@@ -10,12 +10,15 @@ import {
   planModel,
   readSafetensors,
   realInputs,
+  realOutputs,
   safetensorsBytesMax,
   withNewHead,
   type ImportedModel,
   type NewHead,
+  type OwnUnits,
   type PlanWish,
   type RealParameter,
+  type Remedies,
 } from '#libs/models';
 import { Rejection } from '#attestation/base';
 import { parameterShapes, parseNetManifest, sizeOf, type DataHeader, type NetManifest } from '#libs/step';
@@ -24,6 +27,8 @@ import { whole } from './wish.js';
 
 export interface BroughtOptions {
   readonly inputs?: 'scaled' | 'raw';
+  /** Without it as the inputs. */
+  readonly outputs?: 'scaled' | 'raw';
   readonly axis?: readonly string[];
   readonly layers?: string;
   readonly map?: string;
@@ -45,11 +50,17 @@ interface Brought {
   /** Of an ONNX file, to run it. */
   readonly onnx?: { readonly bytes: Uint8Array; readonly model: ImportedModel };
   readonly head?: NewHead;
+  readonly remedies?: Remedies;
 }
 
 const scaledWords =
   'The file is taken to expect features as the data set scales them: pixels from 0 to 1, columns of numbers centered and scaled. Where it expects your own numbers, say --inputs raw.';
 const rawWords = 'The file is taken to expect your own numbers; what the data set scales is undone in its first layer.';
+
+const scaledAnswers =
+  "The file is taken to answer with the label as the data set scales it: centered and scaled. Where it answers in the label's own unit, say --outputs raw.";
+const rawAnswers =
+  "The file is taken to answer in the label's own unit; its last layer takes the label's center and scale. Where it answers with the label centered and scaled, say --outputs scaled.";
 
 /** @throws ConfigurationError FILE_*, USAGE; Rejection ONNX_*, SAFETENSORS_*, MODEL_INPUT; UnsupportedModel */
 export function readBrought(file: string, options: BroughtOptions, looked: Looked): Brought {
@@ -63,19 +74,31 @@ function readFile(file: string, options: BroughtOptions, looked: Looked): Brough
   throw usage('a file that ends in .onnx or .safetensors', file);
 }
 
-function onnxModel(bytes: Uint8Array, { inputs, axis = [] }: BroughtOptions, { header, wish }: Looked): Brought {
+function onnxModel(bytes: Uint8Array, options: BroughtOptions, { header, wish }: Looked): Brought {
+  const { inputs, outputs = inputs, axis = [], classes } = options;
   const { features } = header;
   const real = inputs === 'raw' ? realInputs(header) : undefined;
   if (inputs === 'raw' && real === undefined) throw usage('--inputs raw for features that are numbers', features.dtype);
+  const units = realOutputs(header);
+  const answers = outputs === 'raw' && classes === undefined ? units : undefined;
   const model = importOnnx(bytes, {
     ...{ a: fractionsOf(header, wish.optimizer).a, sizes: Object.fromEntries(axis.map(sizeOfAxis)) },
     ...(features.dtype === 'tokens' && { freeSize: features.shape[0] }),
     ...(real !== undefined && { real }),
+    ...(answers !== undefined && { answers }),
+    keepsEnd: header.label.kind === 'real' && classes === undefined,
   });
   checkInput(model, header);
   const taken = real === undefined ? scaledWords : rawWords;
-  const messages = [...(model.isTokens ? [] : [taken]), ...model.messages];
-  return { layers: model.layers, parameters: model.parameters, messages, onnx: { bytes, model } };
+  const isLabelTaken = units !== undefined && classes === undefined;
+  const said = isLabelTaken ? [answers === undefined ? scaledAnswers : rawAnswers] : [];
+  const messages = [...(model.isTokens ? [] : [taken]), ...said, ...model.messages];
+  const remedies: Remedies = {
+    ...(inputs !== 'raw' && !model.isTokens && { first: 'say --inputs raw, if the file takes your own numbers' }),
+    ...(isLabelTaken &&
+      answers === undefined && { last: "say --outputs raw, if the file answers in the label's own unit" }),
+  };
+  return { layers: model.layers, parameters: model.parameters, messages, remedies, onnx: { bytes, model } };
 }
 
 function sizeOfAxis(text: string): readonly [string, number] {
@@ -103,6 +126,7 @@ function checkInput({ input, layers, isTokens }: ImportedModel, { features }: Da
 /** Tensors are weights alone: the layers come from a file, or from the planner. */
 function tensorsOf(bytes: Uint8Array, { layers: path, map, classes }: BroughtOptions, looked: Looked): Brought {
   const m = netFrom(path, looked);
+  const units = realOutputs(looked.header);
   const tensors = readSafetensors(bytes);
   const layers = m.layers.map((layer) => ({ ...layer, op: String(layer.op), id: String(layer.id) }));
   const head = classes === undefined ? undefined : headOf({ layers });
@@ -121,11 +145,17 @@ function tensorsOf(bytes: Uint8Array, { layers: path, map, classes }: BroughtOpt
       ...one,
       ...(exact !== undefined && { exact: { fraction: shapes[i]!.fraction, values: exact[i]!.values } }),
     })),
+    ...(units !== undefined && head === undefined && { remedies: { last: scaledBy(units) } }),
     messages: [
       `Tensors are weights alone; the layers are those of ${path ?? 'the planner, for no --layers were given'}.`,
       ...(exact === undefined ? [] : ['The file has the exact integers of a former run, and they are taken.']),
     ],
   };
+}
+
+/** What makes weights that answer in the label's own unit those of this data set. */
+function scaledBy({ center, scale }: OwnUnits): string {
+  return `where the weights answer in the label's own unit, take ${center.join(', ')} from the bias of the last layer, and divide its bias and weights by ${scale.join(', ')}`;
 }
 
 /** A map without what it says of the head's tensors. */

@@ -1,13 +1,13 @@
 /** `veritrain model check`: is a manifest sound, what does it cost, and can its steps be proved? */
 import { dirname, join } from 'node:path';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { to0x } from '#attestation/base';
 import { readJson } from '#libs/client';
 import { estimate } from '#libs/models';
 import { checkHeaderFits, manifestDigest, netProvability, parseNetManifest } from '#libs/step';
 import { openData, recordsOf, usage, type DataOptions } from './data.js';
-import { dataBeside, tokenizerName } from './folder.js';
+import { dataBeside, startHeader, tokenizerName } from './folder.js';
+import { workingFolder } from './working-folder.js';
 
 export interface CheckOptions extends DataOptions {
   readonly data?: string;
@@ -29,13 +29,14 @@ export async function checkModel(path: string, options: CheckOptions): Promise<C
   async function rowsOf(manifest: string, data: string, own: DataOptions): Promise<CheckedModel['rows']> {
     const beside = join(dirname(manifest), tokenizerName);
     const reading = { ...dataBeside(manifest), ...(existsSync(beside) && { tokenizer: beside }), ...own };
-    const work = mkdtempSync(join(tmpdir(), 'veritrain-check-'));
+    const { path: work, drop } = workingFolder('check');
     try {
-      const { header, train, validation } = await recordsOf(await openData(data, reading), reading, m.seed, work);
+      const source = await openData(data, reading);
+      const { header, train, validation } = await recordsOf(source, reading, m.seed, work, startHeader(manifest, m));
       checkHeaderFits(m, header);
       return { train: train.count, validation: validation?.count ?? 0 };
     } finally {
-      rmSync(work, { recursive: true, force: true });
+      drop();
     }
   }
 }

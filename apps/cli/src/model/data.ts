@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
 import type { Watch } from '#libs/client';
-import { describeData, importData, look, openSource, type Choices, type ImportedData } from '#libs/data';
+import type { DataHeader } from '#libs/step';
+import { describeData, importData, openSource, type Choices, type ImportedData, type Share } from '#libs/data';
 
 export interface DataOptions {
   readonly target?: readonly string[];
@@ -11,6 +12,7 @@ export interface DataOptions {
   readonly validation?: string;
   readonly drop?: readonly string[];
   readonly category?: readonly string[];
+  readonly number?: readonly string[];
   /** false: a table has no line of names. */
   readonly names?: boolean;
   readonly labels?: string;
@@ -31,6 +33,7 @@ export function addDataOptions(command: Command): Command {
     .option('--target <column...>', 'column of the label, or several of them')
     .option('--drop <column...>', 'columns that are not read')
     .option('--category <column...>', 'columns whose values are categories, whatever they look like')
+    .option('--number <column...>', 'columns that are read as numbers, not as pixels or categories')
     .option('--no-names', 'CSV: the first line is a row; columns are c1, c2, …')
     .option('--validation <share>', 'rows kept apart to measure on: 10%, or a number of rows')
     .option('--labels <file>', 'pictures and arrays: the file of their labels')
@@ -41,11 +44,15 @@ export function addDataOptions(command: Command): Command {
     .option('--text-field <name>', 'JSON lines: the member that holds the text');
 }
 
-export async function openData(path: string, options: DataOptions): Promise<Source> {
+/** What is not the user's to choose: labels nobody asks for, channels that a model takes. */
+type Known = Pick<NonNullable<Parameters<typeof openSource>[1]>, 'hasLabels' | 'channels'>;
+
+export async function openData(path: string, options: DataOptions, known: Known = {}): Promise<Source> {
   const isText = options.task === 'language' && /\.(jsonl|ndjson)$/i.test(path);
   const textField = options.textField ?? (isText ? 'text' : undefined);
   const side = options.size === undefined ? undefined : countOf('--size', options.size);
   return openSource(path, {
+    ...known,
     ...(options.labels !== undefined && { labels: options.labels }),
     ...(side !== undefined && { size: [side, side] as const }),
     ...(options.tokens !== undefined && { tokens: countOf('--tokens', options.tokens) }),
@@ -68,7 +75,7 @@ export function arraysOf(given: readonly string[]): Readonly<Record<string, stri
 }
 
 /** What says nothing of such a file was meant for another. @throws ConfigurationError USAGE */
-function checkMeant({ kind, file }: Source, options: DataOptions): void {
+export function checkMeant({ kind, file }: Source, options: DataOptions): void {
   const isArray = kind === 'npy' || kind === 'idx';
   const meant = {
     size: kind === 'images',
@@ -92,51 +99,64 @@ function checkMeant({ kind, file }: Source, options: DataOptions): void {
   }
 }
 
-/** @param seed of the shuffle, the manifest's @param folder working folder of the import */
+/**
+ * @param seed of the shuffle, the manifest's
+ * @param folder working folder of the import
+ * @param by header that start weights were made for; absent: the data's own
+ */
 export async function recordsOf(
   source: Source,
   options: DataOptions,
   seed: string,
   folder: string,
+  by?: DataHeader,
 ): Promise<ImportedData> {
-  return importData(await requestOf(source, options, { seed, folder }));
+  return importData({ ...requestOf(source, options, { seed, folder }), ...(by !== undefined && { by }) });
 }
 
 /** The header of these records, and how many there are. */
 export async function headerOf(source: Source, options: DataOptions, seed: string, folder: string, watch: Watch) {
-  return describeData(await requestOf(source, options, { seed, folder }, watch), watch);
+  return describeData(requestOf(source, options, { seed, folder }), watch);
 }
 
-async function requestOf(
+function requestOf(
   source: Source,
   options: DataOptions,
   { seed, folder }: { readonly seed: string; readonly folder: string },
-  watch: Watch = {},
 ) {
   checkMeant(source, options);
-  const seen = await look(source, watch);
-  const validation = rowsOf(options.validation ?? '10%', seen.rows);
-  return { source, seen, validation, seed, choices: choicesOf(options), folder: join(folder, 'import') };
+  const validation = heldOf(options.validation ?? '10%');
+  return { source, validation, seed, choices: choicesOf(options), folder: join(folder, 'import') };
 }
 
-function choicesOf({ target, task, drop, category }: DataOptions): Choices {
+function choicesOf(options: DataOptions): Choices {
+  const { target, task, drop } = options;
   return {
     ...(target !== undefined && { label: target }),
     ...(task !== undefined && { task: taskKinds[task] }),
     ...(drop !== undefined && { drop }),
-    ...(category !== undefined && { kinds: kindsOf(category) }),
+    kinds: kindsOf(options),
     missingLabel: 'drop',
   };
 }
 
-export function kindsOf(category: readonly string[]): NonNullable<Choices['kinds']> {
-  return Object.fromEntries(category.map((name) => [name, 'category']));
+/** @throws ConfigurationError USAGE for a column that is named for both */
+export function kindsOf({ category = [], number = [] }: DataOptions): NonNullable<Choices['kinds']> {
+  const both = number.find((name) => category.includes(name));
+  if (both !== undefined) throw usage('a column under --category or --number, not under both', both);
+  return Object.fromEntries([
+    ...category.map((name) => [name, 'category'] as const),
+    ...number.map((name) => [name, 'number'] as const),
+  ]);
 }
 
-function rowsOf(share: string, rows: number): number {
-  const [, number, percent] = /^(\d{1,9}(?:\.\d+)?)(%?)$/.exec(share) ?? [];
-  if (number === undefined) throw usage('--validation as 10% or a number of rows', share);
-  return percent === '%' ? Math.round((rows * Number(number)) / 100) : Number(number);
+function heldOf(asked: string): number | Share {
+  const [, share, percent] = /^(\d{1,9}(?:\.\d+)?)(%?)$/.exec(asked) ?? [];
+  const isRows = percent === '' && !share!.includes('.');
+  if (isRows) return Number(share);
+  if (percent === '%') return { percent: Number(share) };
+  const meant = Number(share) < 1 ? `${Number((100 * Number(share)).toPrecision(6))}%` : '20%';
+  throw usage(`--validation as a share such as ${meant}, or as a number of rows`, asked);
 }
 
 function countOf(name: string, text: string): number {

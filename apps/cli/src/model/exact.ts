@@ -1,10 +1,8 @@
-/** Exact outputs of a model on records, what they measure, and how far the float model is from them. */
+/** Exact outputs of a model on records, and what they measure. */
 import { readFileSync } from 'node:fs';
-import { InferenceSession, NetForward, Tensor, elementTypeOf } from '#libs/onnx';
-import { exportOnnx } from '#libs/models';
+import { NetForward } from '#libs/onnx';
 import {
   NetMeasurement,
-  netOf,
   netRecordLayout,
   parseNetManifest,
   splitNetRecords,
@@ -13,7 +11,7 @@ import {
   type NetManifest,
   type Weights,
 } from '#libs/step';
-import { metricsOf, type Measured } from '#libs/models';
+import { metricsOf, readingOf, type Measured } from '#libs/models';
 
 export interface Measures {
   readonly rows: number;
@@ -76,43 +74,6 @@ export class Meter {
   }
 
   results(): readonly Measured[] {
-    const known = metricsOf(this.header);
-    return this.#measurement.results().map(({ metric, numerator, denominator }) => {
-      const value = known.find((one) => one.metric === metric)!.value(numerator, denominator);
-      return { metric, numerator: numerator.toString(), denominator: denominator.toString(), ...value };
-    });
-  }
-}
-
-/** The model as any runtime runs it, beside the exact one. */
-export class FloatModel {
-  private constructor(
-    private readonly m: NetManifest,
-    private readonly session: InferenceSession,
-  ) {}
-
-  static async open(m: NetManifest, parameters: Weights): Promise<FloatModel> {
-    const session = await InferenceSession.create(exportOnnx(m, parameters), {
-      intraOpNumThreads: 1,
-      logSeverityLevel: 3,
-    });
-    return new FloatModel(m, session);
-  }
-
-  /**
-   * Largest difference to exact outputs, in the outputs' own real numbers. Exact ones end at 16 bits; a float one beyond
-   * is taken as that end.
-   */
-  async difference(features: NetExamples['features'], rows: number, exact: ArrayLike<number>): Promise<number> {
-    const tensor = new Tensor(elementTypeOf(this.m), features, [rows, ...this.m.input.shape]);
-    const { output } = await this.session.run({ features: tensor });
-    const scale = 2 ** -netOf(this.m).output.a;
-    const found = output!.data as Float32Array;
-    const ended = (value: number) => Math.min(Math.max(value, -(2 ** 15) * scale), (2 ** 15 - 1) * scale);
-    return found.reduce((largest, value, i) => Math.max(largest, Math.abs(ended(value) - exact[i]! * scale)), 0);
-  }
-
-  async close(): Promise<void> {
-    await this.session.release();
+    return this.#measurement.results().map((one) => readingOf(this.header, one));
   }
 }

@@ -1,14 +1,16 @@
 /** Folders of a plan and of a trained model, and what is in them. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { concatBytes } from '#attestation/base';
-import { readBytes, readJson, writeWhole } from '#libs/client';
+import { concatBytes, equalBytes, Rejection } from '#attestation/base';
+import { makeFolder, readBytes, readJson, writeWhole } from '#libs/client';
+import { onnxBytesMax, originOf, type Origin } from '#libs/models';
 import {
   canonicalHeader,
   canonicalManifest,
   checkParameters,
   decodeTensors,
   encodeWeights,
+  parameterBytes,
   parameterShapes,
   parseDataHeader,
   parseNetManifest,
@@ -16,7 +18,7 @@ import {
   type NetManifest,
   type Weights,
 } from '#libs/step';
-import type { DataOptions } from './data.js';
+import { usage, type DataOptions } from './data.js';
 
 /** What a plan has beside its manifest. */
 interface PlanFile {
@@ -29,19 +31,41 @@ interface PlanFile {
 const names = { manifest: 'manifest.json', plan: 'plan.json', header: 'header.json', weights: 'weights.bin' };
 export const tokenizerName = 'tokenizer.json';
 export const startName = 'start.bin';
+const deliveredName = 'model.onnx';
 /** Of all parameters of a model. */
 export const weightsBytesMax = 2 ** 31;
 
-export function writePlan(folder: string, manifest: NetManifest, header: DataHeader, plan: PlanFile): void {
+/** Makes the folder of a plan, before the work for it begins. @throws ConfigurationError USAGE where a trained model is */
+export function makePlanFolder(folder: string): void {
+  makeFolder(folder);
+  const weights = join(folder, names.weights);
+  if (existsSync(weights)) throw usage('--out without a trained model, whose manifest would be replaced', weights);
+}
+
+/** @returns whether one stood there before; what the new one does not have of it is gone */
+export function writePlan(folder: string, manifest: NetManifest, header: DataHeader, plan: PlanFile): boolean {
+  const isReplaced = existsSync(join(folder, names.manifest)) && existsSync(join(folder, names.plan));
+  if (isReplaced) for (const name of [startName, tokenizerName]) rmSync(join(folder, name), { force: true });
   writeWhole(join(folder, names.manifest), canonicalManifest(manifest));
-  writeWhole(join(folder, names.header), canonicalHeader(header));
+  writeHeader(folder, header);
   writeWhole(join(folder, names.plan), `${JSON.stringify(plan, null, 2)}\n`);
+  return isReplaced;
+}
+
+export function writeHeader(folder: string, header: DataHeader): void {
+  writeWhole(join(folder, names.header), canonicalHeader(header));
 }
 
 /** The plan beside a manifest; nothing where it was written by hand. */
 export function dataBeside(manifestPath: string): DataOptions {
   const path = join(dirname(manifestPath), names.plan);
   return existsSync(path) ? ((readJson(path) as PlanFile).data ?? {}) : {};
+}
+
+/** What the weights that a manifest starts from were made for; nothing where it draws its own, or no header is beside it. */
+export function startHeader(manifestPath: string, { start }: Pick<NetManifest, 'start'>): DataHeader | undefined {
+  const path = join(dirname(manifestPath), names.header);
+  return start.kind === 'weights' && existsSync(path) ? parseDataHeader(readJson(path)) : undefined;
 }
 
 export interface ModelFolder {
@@ -52,12 +76,80 @@ export interface ModelFolder {
   readonly tokenizer?: Uint8Array;
 }
 
+/**
+ * Makes the folder of a trained model, before the work for it begins. The result of a job stays whole: beside other weights
+ * its model.onnx and its evidence would speak of what is not there. A model of the same manifest is trained again in its
+ * place; of another nobody may have the manifest any more.
+ *
+ * @throws ConfigurationError USAGE where the result of a job or a model of another manifest is
+ */
+export function makeModelFolder(folder: string, manifest: NetManifest): void {
+  makeFolder(folder);
+  const bundle = join(folder, 'job.vtb');
+  const result = existsSync(bundle) ? bundle : resultIn(folder);
+  if (result !== null) throw usage('--out without the result of a job, whose weights would be replaced', result);
+  const weights = join(folder, names.weights);
+  if (existsSync(weights) && !isOf(folder, manifest))
+    throw usage('--out without the trained model of another plan, which would be replaced', weights);
+}
+
+/** @returns path of a model.onnx that a job delivered @throws ConfigurationError USAGE where nobody can tell */
+function resultIn(folder: string): string | null {
+  const delivered = join(folder, deliveredName);
+  try {
+    return originBeside(folder) && delivered;
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    throw usage(
+      `--out without a ${deliveredName} that is none (${error.code}): remove it, or name another folder`,
+      delivered,
+    );
+  }
+}
+
+/** Of manifest, header and what else stands beside the weights, about. */
+const othersBytes = 2 ** 20;
+
+/** What writing a model takes beyond what the former one gives back, which goes first. */
+export function modelBytes(folder: string, manifest: NetManifest): number {
+  const former = statSync(join(folder, names.weights), { throwIfNoEntry: false })?.size ?? 0;
+  return Math.max(0, parameterBytes(manifest) - former) + othersBytes;
+}
+
+function isOf(folder: string, manifest: NetManifest): boolean {
+  const path = join(folder, names.manifest);
+  return existsSync(path) && equalBytes(readFileSync(path), canonicalManifest(manifest));
+}
+
+/**
+ * Makes the folder that the result of a job goes to; the same result may be fetched again.
+ *
+ * @param jobId 0x-hexadecimal
+ * @throws ConfigurationError USAGE where another model is
+ */
+export function makeResultFolder(folder: string, jobId: string): void {
+  makeFolder(folder);
+  const other = [names.weights, deliveredName].map((name) => join(folder, name)).find(existsSync);
+  if (other === undefined || originBeside(folder)?.jobId === jobId.slice(2)) return;
+  throw usage('--out without another model, which would be replaced', other);
+}
+
+/** What the delivered file beside the weights says. */
+export function originBeside(folder: string): Origin | null {
+  const delivered = join(folder, deliveredName);
+  return existsSync(delivered) ? originOf(readBytes(delivered, onnxBytesMax)) : null;
+}
+
+/** Weights go first and come last: what is read in between, or was left by an end in between, is no model. */
 export function writeModel(folder: string, { manifest, header, parameters, tokenizer }: ModelFolder): void {
   checkParameters(manifest, parameters);
+  const [weights, text] = [names.weights, tokenizerName].map((name) => join(folder, name)) as [string, string];
+  if (existsSync(weights) && tokenizer === undefined) rmSync(text, { force: true });
+  rmSync(weights, { force: true });
   writeWhole(join(folder, names.manifest), canonicalManifest(manifest));
-  writeWhole(join(folder, names.header), canonicalHeader(header));
-  writeWhole(join(folder, names.weights), encodeWeights(parameters));
-  if (tokenizer !== undefined) writeWhole(join(folder, tokenizerName), tokenizer);
+  writeHeader(folder, header);
+  if (tokenizer !== undefined) writeWhole(text, tokenizer);
+  writeWhole(weights, encodeWeights(parameters));
 }
 
 /** @throws ConfigurationError FILE_*; Rejection MANIFEST_*, HEADER_*, WEIGHTS_* */

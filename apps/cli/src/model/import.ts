@@ -1,18 +1,16 @@
 /** `veritrain model import`: a manifest for a model that was brought, and the weights that it starts from. */
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { to0x } from '#attestation/base';
-import { makeFolder, writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client';
 import { estimate, planBrought, type Adapting, type Agreement, type NewHead } from '#libs/models';
 import { encodeWeights, manifestDigest } from '#libs/step';
 import { compareExported, compareFile } from './agreement.js';
 import { readBrought, type BroughtOptions } from './brought.js';
 import { openData, recordsOf, usage, type DataOptions } from './data.js';
 import { measured, type Measures } from './exact.js';
-import { startName, tokenizerName, writePlan } from './folder.js';
+import { makePlanFolder, startName, tokenizerName, writePlan } from './folder.js';
 import { readingOf, whole, wishOf, type WishOptions } from './wish.js';
+import { workingFolder } from './working-folder.js';
 
 export interface ImportOptions extends DataOptions, WishOptions, BroughtOptions {
   readonly from: string;
@@ -30,6 +28,8 @@ export interface ImportedReport {
   readonly layers: readonly string[];
   readonly why: readonly string[];
   readonly notes: readonly string[];
+  /** Whether a plan stood in the folder before. */
+  readonly replaced: boolean;
   readonly dropped: number;
   /** The last layer, where it is new. */
   readonly head: NewHead | null;
@@ -43,17 +43,17 @@ export interface ImportedReport {
 }
 
 export async function importModel(file: string, options: ImportOptions): Promise<ImportedReport> {
-  const seed = options.seed ?? to0x(randomBytes(32));
+  const wish = wishOf(options);
+  const { seed } = wish;
   const adapting = adaptingOf(options);
-  makeFolder(options.out);
-  const work = mkdtempSync(join(tmpdir(), 'veritrain-import-'));
+  makePlanFolder(options.out);
+  const { path: work, drop } = workingFolder('import');
   try {
     const source = await openData(options.from, options);
     const { header, train, validation, report } = await recordsOf(source, options, seed, work);
     const rows = { train: train.count, validation: validation?.count ?? 0 };
-    const wish = wishOf(options);
     const brought = readBrought(file, options, { header, rows, seed, wish });
-    const { manifest, plain, why, start } = planBrought({ header, rows, seed, ...wish }, brought, adapting);
+    const { manifest, plain, why, start } = planBrought({ header, rows, ...wish }, brought, adapting);
     const set = validation ?? train;
     const isAlone = brought.onnx === undefined || brought.head !== undefined;
     const compared = isAlone
@@ -64,15 +64,15 @@ export async function importModel(file: string, options: ImportOptions): Promise
     const left = dropped > 0 ? [`${dropped} rows without a label are left out`] : [];
     const notes = [...brought.messages, ...report.notes, ...left];
     const data = readingOf(options, rows.validation);
+    const replaced = writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
     writeWhole(join(options.out, startName), encodeWeights(start));
-    writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
     if (source.tokenizer !== undefined) writeWhole(join(options.out, tokenizerName), source.tokenizer.bytes);
     const { parameters, trainedParameters, seconds } = estimate(manifest);
     return {
       ...{ out: options.out, digest: to0x(manifestDigest(manifest)) },
       root: manifest.start.kind === 'weights' ? manifest.start.root : '',
       ...{ plan: plain, layers: manifest.layers.map(({ id, op }) => `${String(id)} ${String(op)}`), why, notes },
-      ...{ dropped, head: brought.head ?? null, parameters, trainedParameters, seconds },
+      ...{ replaced, dropped, head: brought.head ?? null, parameters, trainedParameters, seconds },
       check: {
         ...{ set: validation === null ? 'train' : 'validation' },
         against: isAlone ? 'the same weights as an ONNX model' : file,
@@ -81,7 +81,7 @@ export async function importModel(file: string, options: ImportOptions): Promise
       before,
     };
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    drop();
   }
 }
 

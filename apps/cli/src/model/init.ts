@@ -1,15 +1,14 @@
 /** `veritrain model init`: looks at the data and writes a manifest for it. */
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Rejection, to0x } from '#attestation/base';
+import type { ColumnUse } from '#libs/data';
 import { estimate, planModel } from '#libs/models';
 import { manifestDigest } from '#libs/step';
 import { headerOf, openData, type DataOptions } from './data.js';
-import { tokenizerName, writePlan } from './folder.js';
+import { makePlanFolder, tokenizerName, writePlan } from './folder.js';
 import { readingOf, wishOf, type WishOptions } from './wish.js';
-import { makeFolder, writeWhole, type Watch } from '#libs/client';
+import { workingFolder } from './working-folder.js';
+import { writeWhole, type Watch } from '#libs/client';
 
 export interface InitOptions extends DataOptions, WishOptions {
   readonly from: string;
@@ -23,6 +22,10 @@ interface InitReport {
   /** The choices, a sentence each; and what the data has that a reader should know. */
   readonly why: readonly string[];
   readonly notes: readonly string[];
+  /** Whether a plan stood in the folder before. */
+  readonly replaced: boolean;
+  /** What each column becomes, in the order of the file. */
+  readonly columns: readonly ColumnUse[];
   /** Rows without a label. */
   readonly dropped: number;
   readonly parameters: number;
@@ -42,24 +45,30 @@ function planned(wish: Parameters<typeof planModel>[0]): ReturnType<typeof planM
 
 /** @param watch of the reading of the data */
 export async function initModel(options: InitOptions, watch: Watch = {}): Promise<InitReport> {
-  makeFolder(options.out);
-  const seed = options.seed ?? to0x(randomBytes(32));
-  const work = mkdtempSync(join(tmpdir(), 'veritrain-init-'));
+  const wish = wishOf(options);
+  makePlanFolder(options.out);
+  const { path: work, drop } = workingFolder('init');
   try {
     const source = await openData(options.from, options);
-    const { header, train, validation, dropped, ...described } = await headerOf(source, options, seed, work, watch);
+    const { header, columns, train, validation, dropped, ...described } = await headerOf(
+      source,
+      options,
+      wish.seed,
+      work,
+      watch,
+    );
     const notes = [...described.notes, ...(dropped > 0 ? [`${dropped} rows without a label are left out`] : [])];
     const rows = { train, validation };
-    const { manifest, plain, why } = planned({ header, rows, seed, ...wishOf(options) });
+    const { manifest, plain, why } = planned({ header, rows, ...wish });
     const data = readingOf(options, rows.validation);
-    writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
+    const replaced = writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
     if (source.tokenizer !== undefined) writeWhole(join(options.out, tokenizerName), source.tokenizer.bytes);
     const { parameters, seconds } = estimate(manifest);
     return {
       ...{ out: options.out, digest: to0x(manifestDigest(manifest)), plan: plain, why, notes },
-      ...{ dropped, parameters, seconds },
+      ...{ replaced, columns, dropped, parameters, seconds },
     };
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    drop();
   }
 }

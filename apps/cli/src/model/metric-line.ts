@@ -1,16 +1,28 @@
 /** A metric as a line of a table: its value, and the exact counts behind it. */
 
-interface Shown {
+interface Exact {
   readonly metric: string;
   readonly name: string;
-  readonly value: number;
   readonly numerator: string;
   readonly denominator: string;
+  /** What 1 of the numerator is. */
+  readonly scale: number;
 }
 
-/** A share is told as the fraction that it is; of others the counts are named, for their quotient is not the value. */
-export function metricLine({ metric, name, value, numerator, denominator }: Shown): readonly [string, string] {
+interface Shown extends Exact {
+  readonly value: number;
+}
+
+export function metricLine(shown: Shown): readonly [string, string] {
+  return [shown.name, `${shown.value.toPrecision(5)}  (${exactWords(shown)})`];
+}
+
+/** What a value follows from: a share is told as the fraction that it is. */
+export function exactWords({ metric, name, numerator, denominator, scale }: Exact): string {
   const counts = `${numerator}/${denominator}`;
-  const isShare = Number(numerator) / Number(denominator) === value;
-  return [name, `${value.toPrecision(5)}  (${isShare ? counts : `exact ${metric} ${counts}`})`];
+  if (scale === 1 && name === metric) return counts;
+  const power = Math.log2(scale);
+  const factor = Number.isInteger(power) ? `2^${power}` : scale.toPrecision(5);
+  const from = { rmse: 'root of ', perplexity: 'e to the ' }[name] ?? '';
+  return `${from}exact ${metric} ${counts} × ${factor}`;
 }

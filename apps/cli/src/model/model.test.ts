@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { parseNetManifest } from '#libs/step';
 import { savez } from '#test/npz';
 import { run } from '../program.js';
 
@@ -64,11 +65,20 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
     where: 'trained on this machine; attested by none',
   });
   const measures = await veritrain('evaluate', '--model', at('model'), '--data', data);
-  expect(measures).toMatchObject({ rows: 120, metrics: [{ numerator: '120', denominator: '120' }, {}] });
+  expect(measures).toMatchObject({
+    ...{ rows: 120, metrics: [{ numerator: '120', denominator: '120' }, {}] },
+    baseline: { answer: '"apple" alone', metrics: [{ name: 'accuracy', value: 0.5 }], absent: [] },
+  });
+  expect(trained).toMatchObject({ baseline: { metrics: [{ name: 'accuracy' }], absent: [] } });
   // New data: no label, columns in another order, a value that was never seen.
   writeFileSync(at('new.csv'), 'length,weight,color,smell\n10.5,32.5,blue,x\n15,46,red,y\n15,46,green,z\n');
   const made = await veritrain('predict', '--model', at('model'), '--data', at('new.csv'), '--out', at('out.csv'));
   expect(made).toMatchObject({ rows: 3, ignored: ['smell'], unseen: { color: 1 }, columns: ['kind', 'probability'] });
+  expect(made).toMatchObject({ unseenValues: { color: ['green'] } });
+  expect(made).toMatchObject({
+    counted: 'rows of new.csv from 1, without the line of names and blank lines',
+    first: [{ row: 1, kind: 'plum' }, { row: 2, kind: 'apple', probability: expect.any(Number) as number }, { row: 3 }],
+  });
   expect(Number(made.floatDifference)).toBeLessThan(0.05);
   const lines = readFileSync(at('out.csv'), 'utf8').trim().split('\n');
   expect(lines.map((line) => line.split(',')[1])).toEqual(['kind', 'plum', 'apple', expect.any(String)]);
@@ -141,6 +151,16 @@ it('predicts numbers in their own unit', { timeout: 120_000 }, async () => {
   // The weights lie between 31 and 50.
   expect(rmse!.value).toBeLessThan(2);
   await veritrain('predict', '--model', at('model2'), '--data', data, '--out', at('weights.csv'));
+  const { metrics } = await veritrain('evaluate', '--model', at('model2'), '--data', data);
+  const [sse, sae] = metrics as { numerator: string; denominator: string; scale: number; mean: number }[];
+  for (const { numerator, denominator, scale, mean } of [sse!, sae!]) {
+    expect((Number(numerator) / Number(denominator)) * scale).toBeCloseTo(mean, 9);
+  }
+  const predicted = readFileSync(at('weights.csv'), 'utf8').trim().split('\n').slice(1);
+  const errors = predicted.map((line, i) => Math.abs(Number(line.split(',')[1]) - Number(rows[i]!.split(',')[2])));
+  const meanOf = (values: readonly number[]): number => values.reduce((sum, one) => sum + one, 0) / values.length;
+  expect(sae!.mean).toBeCloseTo(meanOf(errors), 2);
+  expect(sse!.mean).toBeCloseTo(meanOf(errors.map((one) => one ** 2)), 2);
   const [, first] = readFileSync(at('weights.csv'), 'utf8').split('\n');
   expect(Math.abs(Number(first!.split(',')[1]) - 43)).toBeLessThan(4);
 });
@@ -149,6 +169,15 @@ it('says with a code what it cannot do', async () => {
   expect(await init('no', '--target', 'colour')).toMatchObject({ error: { code: 'DATA_COLUMN_MISSING' } });
   expect(await init('no', '--target', 'kind', '--arch', 'cnn')).toMatchObject({ error: { code: 'PLAN_ARCHITECTURE' } });
   expect(await init('no', '--target', 'kind', '--lr', 'fast')).toMatchObject({ error: { code: 'USAGE' } });
+  // Wishes are looked at before a file is.
+  const unread = ['model', 'init', '--from', at('none.csv'), '--out', at('no')];
+  for (const wish of [
+    ['--seed', '0x12'],
+    ['--epochs', '0'],
+    ['--patience', '0'],
+  ]) {
+    expect(await veritrain(...unread, ...wish)).toMatchObject({ error: { code: 'USAGE', got: wish[1] } });
+  }
   expect(await veritrain('evaluate', '--model', at('nowhere'), '--data', at('fruit.csv'))).toMatchObject({
     error: { code: 'FILE_UNREADABLE' },
   });
@@ -159,4 +188,39 @@ it('leaves only layers in the way of a proof where sgd-exact is asked for', asyn
   expect(made).toMatchObject({ plan: { optimizer: 'sgd-exact' } });
   const { reasons } = await veritrain('model', 'check', join(at('exact'), 'manifest.json'));
   expect((reasons as readonly string[]).filter((reason) => !/^n\d+: /.test(reason))).toEqual([]);
+});
+
+it('ends early as the rule says, and has the best model', { timeout: 120_000 }, async () => {
+  await init('patient', '--target', 'kind', '--patience', '1', '--lr', '0.2', '--epochs', '40');
+  const train = ['train', '--manifest', join(at('patient'), 'manifest.json'), '--data', at('fruit.csv'), '--out'];
+  const report = await veritrain(...train, at('patient-model'));
+  const { steps, bestStep } = report as { steps: number; bestStep: number };
+  expect(bestStep).toBeLessThan(steps);
+  expect(steps).toBeLessThan(parseNetManifest(JSON.parse(readFileSync(train[2]!, 'utf8'))).steps);
+  const kept = await veritrain(...train, at('no'), '--checkpoint', at('patient-state'));
+  expect(kept).toMatchObject({ error: { code: 'USAGE', got: 'stop' } });
+  const whole = await veritrain(...train, at('no'), '--validation', '0');
+  expect(whole).toMatchObject({
+    error: { code: 'USAGE', expected: expect.stringContaining('--validation') as unknown },
+  });
+});
+
+it('says that a training went past its best', { timeout: 120_000 }, async () => {
+  // Labels that nothing says: what is learned of them holds of no other row.
+  const noise = (i: number): number => ((i * 2654435761) % 2 ** 32) / 2 ** 32;
+  const line = (i: number): string =>
+    `${[1, 2, 3, 4].map((k) => noise(31 * i + k).toFixed(3)).join()},${'ab'[Math.round(noise(7 * i + 5))]}`;
+  writeFileSync(at('noise.csv'), `p,q,r,s,label\n${Array.from({ length: 120 }, (_, i) => line(i)).join('\n')}\n`);
+  const asked = ['--from', at('noise.csv'), '--out', at('noise'), '--seed', seed, '--epochs', '60', '--lr', '0.02'];
+  await veritrain('model', 'init', ...asked);
+  const train = ['train', '--manifest', join(at('noise'), 'manifest.json'), '--data', at('noise.csv')];
+  const { overfit } = await veritrain(...train, '--out', at('noise-model'));
+  expect(overfit).toMatchObject({ name: 'loss' });
+  const { best, last } = overfit as Record<'best' | 'last', { step: number; value: number }>;
+  expect(last.value).toBeGreaterThan(1.1 * best.value);
+  await veritrain('model', 'init', ...asked, '--patience', '3');
+  expect(await veritrain(...train, '--out', at('best-model'))).toMatchObject({
+    overfit: null,
+    bestStep: expect.any(Number) as number,
+  });
 });

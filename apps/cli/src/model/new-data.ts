@@ -1,7 +1,7 @@
 /** A user's file as features of a trained model. */
 import { join } from 'node:path';
 import { netRecordLayout, splitNetRecords, type NetExamples, type NetManifest } from '#libs/step';
-import { openData, type DataOptions, type Source } from './data.js';
+import { checkMeant, openData, type DataOptions, type Source } from './data.js';
 import { tokenizerName, type ModelFolder } from './folder.js';
 
 interface Opening extends DataOptions {
@@ -10,18 +10,33 @@ interface Opening extends DataOptions {
   readonly data: string;
 }
 
-/** The file, cut by the model's own tokenizer where it is text. */
-export async function openedFor({ header, tokenizer }: ModelFolder, opening: Opening): Promise<Source> {
+/**
+ * The file, cut by the model's own tokenizer where it is text.
+ *
+ * @param want features alone: pictures need no labels
+ */
+export async function openedFor(
+  { header, tokenizer }: ModelFolder,
+  opening: Opening,
+  want: 'features' | 'records',
+): Promise<Source> {
   const { model, data, ...own } = opening;
-  const isText = header.features.dtype === 'tokens';
-  const side =
-    header.columns[0]?.kind === 'image' && header.columns[0].fit === 'stretch' ? header.features.shape[0] : undefined;
-  return openData(data, {
-    ...(isText && { tokens: String(header.features.shape[0]), task: 'language' as const }),
+  const [first] = header.columns;
+  const [length, , channels] = header.features.shape;
+  const reading = {
+    ...(header.features.dtype === 'tokens' && { tokens: String(length), task: 'language' as const }),
+    // Of JSON lines the member that the model learned from, unless the user names another.
+    ...(first?.kind === 'text' && /\.(jsonl|ndjson)$/i.test(data) && { textField: first.name }),
     ...(tokenizer !== undefined && { tokenizer: join(model, tokenizerName) }),
-    ...(side !== undefined && { size: String(side) }),
+    ...(first?.kind === 'image' && first.fit === 'stretch' && { size: String(length) }),
     ...own,
+  };
+  const source = await openData(data, reading, {
+    hasLabels: want === 'records',
+    ...((channels === 1 || channels === 3) && { channels }),
   });
+  checkMeant(source, own);
+  return source;
 }
 
 /** @param bytes features of `rows` records, without labels */

@@ -1,7 +1,7 @@
 /** A table of results that stands whole at its path or not at all, and never in the place of what it was made from. */
 import { realpathSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { makeFolder, unwritable } from '#libs/client';
 import { usage } from './data.js';
 
@@ -18,14 +18,20 @@ export async function openOutput(path: string, sources: readonly string[]): Prom
   makeFolder(dirname(path));
   const place = join(realpathSync(dirname(path)), basename(path));
   const real = realOf(place) ?? place;
-  const source = sources.find((one) => [real, dirname(real)].includes(realOf(one) ?? one));
+  const source = sources.find((one) => isIn(realOf(one) ?? one, real));
   if (source !== undefined) throw usage('--out outside of what is read', path);
   const partial = `${place}.partial-${process.pid}`;
   const file = await open(partial, 'w', 0o600).catch((error: unknown) => {
     throw unwritable('file', path, error);
   });
   return {
-    write: async (text) => void (await file.write(text)),
+    async write(text) {
+      try {
+        await file.writeFile(text);
+      } catch (error) {
+        throw unwritable('file', path, error);
+      }
+    },
     async keep() {
       await file.close();
       try {
@@ -39,6 +45,12 @@ export async function openOutput(path: string, sources: readonly string[]): Prom
       rmSync(partial, { force: true });
     },
   };
+}
+
+/** Whether a path is a file or folder itself, or is below it. */
+function isIn(source: string, path: string): boolean {
+  const way = relative(source, path);
+  return !isAbsolute(way) && way !== '..' && !way.startsWith(`..${sep}`);
 }
 
 function realOf(path: string): string | undefined {

@@ -1,34 +1,40 @@
 /** `veritrain predict` and `evaluate`: exact outputs of a model on a user's file, in the user's own words. */
 import { NetForward } from '#libs/onnx';
 import { encodeWith, type Encoding } from '#libs/data';
-import { answers } from '#libs/models';
-import { netOf, splitNetRecords } from '#libs/step';
+import { splitNetRecords } from '#libs/step';
+import { ConstantAnswer, type Baseline } from './baseline.js';
 import type { DataOptions, Source } from './data.js';
-import { FloatModel, Meter, type Measures } from './exact.js';
+import { Meter, type Measures } from './exact.js';
+import { FirstRows, type InFloat32 } from './exported.js';
 import { readModel } from './folder.js';
 import { featuresFrom, openedFor } from './new-data.js';
 import { openOutput } from './output-file.js';
+import { predictionTable, type Prediction } from './predictions.js';
 
 export interface PredictOptions extends DataOptions {
   readonly model: string;
   readonly data: string;
 }
 
-interface Predicted extends Remarks {
+interface Predicted extends Remarks, InFloat32 {
   readonly rows: number;
   readonly out: string;
-  /** Columns of the table that was written. */
+  /** Columns of the table that was written, behind `row`. */
   readonly columns: readonly string[];
+  /** What `row` counts. */
+  readonly counted: string;
+  /** The first rows of the table. */
+  readonly first: readonly Prediction[];
   /** Columns of the data that the model does not know. */
   readonly ignored: readonly string[];
-  /** Between the exact outputs and the float model that any runtime can run. */
-  readonly floatDifference: number;
 }
 
 /** Cells that the model was not trained on, by column. */
 interface Remarks {
   /** Values that no training row had: all zeros. */
   readonly unseen: Readonly<Record<string, number>>;
+  /** Up to three of these. */
+  readonly unseenValues: Readonly<Record<string, readonly string[]>>;
   /** Cells without a value: the center of the training rows. */
   readonly missing: Readonly<Record<string, number>>;
   /** Numbers so far out that the nearest of 16 bits stands for them. */
@@ -40,41 +46,42 @@ interface Remarks {
 function remarksOf(report: ReturnType<Encoding['report']>, source: Source): Remarks {
   const of = (what: 'unseen' | 'missing' | 'clamped') =>
     Object.fromEntries(report.flatMap((column) => (column[what] > 0 ? [[column.name, column[what]]] : [])));
-  return { unseen: of('unseen'), missing: of('missing'), clamped: of('clamped'), notes: source.notes() };
+  const unseenValues = Object.fromEntries(
+    report.flatMap(({ name, unseenValues: some }) => (some.length > 0 ? [[name, some.slice(0, 3)]] : [])),
+  );
+  return { unseen: of('unseen'), unseenValues, missing: of('missing'), clamped: of('clamped'), notes: source.notes() };
 }
 
-/** Rows whose outputs the float model is compared on. */
-const comparedRows = 256;
+const shownRows = 5;
 
 export async function predict(options: PredictOptions & { readonly out: string }): Promise<Predicted> {
+  const { data, labels } = options;
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
-  const source = await openedFor(model, options);
+  const source = await openedFor(model, options, 'features');
   const encoding = encodeWith(header, source, 'features');
   const forward = await NetForward.open(manifest);
-  const float = await FloatModel.open(manifest, parameters);
-  const wording = answers(header, netOf(manifest).output);
-  let [count, floatDifference] = [0, 0];
+  const float = await FirstRows.open({ m: manifest, header, parameters }, forward);
+  const table = predictionTable(model, source, options.out);
+  const shown: Prediction[] = [];
+  let count = 0;
   let file: Awaited<ReturnType<typeof openOutput>> | undefined;
   try {
-    file = await openOutput(options.out, [options.data, options.model]);
-    await file.write(`${csvLine(['row', ...wording.columns])}\n`);
-    for await (const { count: rows, first, bytes } of encoding.batches()) {
+    file = await openOutput(options.out, [data, options.model, ...(labels === undefined ? [] : [labels])]);
+    await file.write(table.head);
+    for await (const batch of encoding.batches()) {
+      const { count: rows, first, files, bytes } = batch;
       const features = featuresFrom(manifest, bytes, rows);
+      await float.add(batch, features);
       for await (const part of forward.outputs(parameters, { count: rows, features })) {
         const width = part.output.length / part.rows;
         const lines = Array.from({ length: part.rows }, (_, i) => {
-          const own = part.output.subarray(i * width, (i + 1) * width);
-          return csvLine([String(first + part.first + i), ...wording.of(own)]);
+          const [own, place] = [part.output.subarray(i * width, (i + 1) * width), part.first + i];
+          const cells = table.cells(first + place, files?.[place], own);
+          if (shown.length < shownRows) shown.push(table.prediction(cells));
+          return table.line(cells);
         });
-        await file.write(`${lines.join('\n')}\n`);
-        const compared = Math.min(part.rows, comparedRows - count);
-        if (compared > 0) {
-          const from = (part.first * features.length) / rows;
-          const some = features.subarray(from, from + (compared * features.length) / rows);
-          const exact = part.output.subarray(0, compared * width);
-          floatDifference = Math.max(floatDifference, await float.difference(some, compared, exact));
-        }
+        await file.write(lines.join(''));
         count += part.rows;
       }
     }
@@ -85,51 +92,43 @@ export async function predict(options: PredictOptions & { readonly out: string }
   return {
     rows: count,
     out: options.out,
-    columns: wording.columns,
+    columns: table.columns.slice(1),
+    counted: table.counted,
+    first: shown,
     ignored: encoding.ignored,
-    floatDifference,
+    ...float.result(),
     ...remarksOf(encoding.report(), source),
   };
 }
 
-export async function evaluate(
-  options: PredictOptions,
-): Promise<Measures & Remarks & { readonly floatDifference: number }> {
+interface Evaluated extends Measures, Remarks, InFloat32 {
+  /** Of the same rows. */
+  readonly baseline: Baseline;
+  readonly unlabelled: number;
+}
+
+export async function evaluate(options: PredictOptions): Promise<Evaluated> {
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
-  const source = await openedFor(model, options);
+  const source = await openedFor(model, options, 'records');
   const encoding = encodeWith(header, source, 'records');
   const forward = await NetForward.open(manifest);
-  const float = await FloatModel.open(manifest, parameters);
+  const float = await FirstRows.open({ m: manifest, header, parameters }, forward);
   const meter = new Meter(manifest, header);
-  let [count, floatDifference] = [0, 0];
+  const constant = new ConstantAnswer(header);
+  let count = 0;
   try {
-    for await (const { count: rows, bytes } of encoding.batches()) {
-      const examples = splitNetRecords(manifest, bytes);
+    for await (const batch of encoding.batches()) {
+      const examples = splitNetRecords(manifest, batch.bytes);
+      await float.add(batch, examples.features);
       await meter.add(forward, parameters, examples);
-      if (count < comparedRows) {
-        const compared = Math.min(rows, comparedRows);
-        const features = examples.features.subarray(0, (compared * examples.features.length) / rows);
-        for await (const { output, first, rows: own } of forward.outputs(parameters, { count: compared, features })) {
-          const width = features.length / compared;
-          const some = features.subarray(first * width, (first + own) * width);
-          floatDifference = Math.max(floatDifference, await float.difference(some, own, output));
-        }
-      }
-      count += rows;
+      constant.add(examples.labels);
+      count += batch.count;
     }
   } finally {
     await Promise.all([forward.close(), float.close()]);
   }
-  return { rows: count, metrics: meter.results(), floatDifference, ...remarksOf(encoding.report(), source) };
-}
-
-/** RFC 4180; a cell that a spreadsheet would run gets a quote mark before it. */
-function csvLine(cells: readonly string[]): string {
-  return cells
-    .map((cell) => {
-      const safe = /^[=+@\t\r]|^-(?![\d.])/.test(cell) ? `'${cell}` : cell;
-      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-    })
-    .join(',');
+  const [metrics, unlabelled] = [meter.results(), encoding.unlabelled()];
+  const baseline = constant.result();
+  return { rows: count, unlabelled, metrics, baseline, ...float.result(), ...remarksOf(encoding.report(), source) };
 }

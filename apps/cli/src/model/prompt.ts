@@ -1,6 +1,6 @@
 /** `veritrain predict --prompt`: text from a language model, a token after the other, each from exact outputs. */
 import { ConfigurationError, keccak, utf8 } from '#attestation/base';
-import { readTokenizer } from '#libs/data';
+import { characterText, readTokenizer, type TextTokenizer } from '#libs/data';
 import { NetForward } from '#libs/onnx';
 import { netOf, wordStream } from '#libs/step';
 import { usage } from './data.js';
@@ -22,6 +22,8 @@ interface Continued {
   /** What the model adds to it. */
   readonly text: string;
   readonly tokens: number;
+  /** Characters of the prompt that the tokenizer does not know; the model reads one token in place of each. */
+  readonly unknown: readonly string[];
   readonly temperature: number;
   readonly seed: string;
 }
@@ -29,7 +31,7 @@ interface Continued {
 const lengthMax = 10_000;
 const promptCharactersMax = 1 << 20;
 
-/** @throws ConfigurationError USAGE, PROMPT_MODEL, PROMPT_EMPTY, FILE_*; Rejection MANIFEST_*, WEIGHTS_*; DataError DATA_TOKENIZER */
+/** @throws ConfigurationError USAGE, PROMPT_MODEL, PROMPT_EMPTY, FILE_*; Rejection MANIFEST_*, WEIGHTS_*; DataError DATA_TOKENIZER, DATA_CHARACTER */
 export async function continueText(options: PromptOptions): Promise<Continued> {
   const { prompt, seed = '0' } = options;
   const length = numberOf('--length', options.length ?? '200', lengthMax, /^[1-9]\d*$/);
@@ -42,11 +44,9 @@ export async function continueText(options: PromptOptions): Promise<Continued> {
     throw new ConfigurationError('PROMPT_MODEL', { expected, got, rule: 'predict --prompt', action });
   }
   const coder = readTokenizer(tokenizer, tokenizerName);
-  const tokens = [...coder.encode(prompt)];
+  const unknown = coder.unknown(prompt);
+  const tokens = promptTokens(coder, prompt, unknown);
   const before = tokens.length;
-  if (before === 0) {
-    throw new ConfigurationError('PROMPT_EMPTY', { expected: 'text to go on from', got: 'none', rule: '--prompt' });
-  }
   const { a, shape } = netOf(manifest).output;
   const [window, vocab] = [manifest.input.shape[0]!, shape.at(-1)!];
   const word = wordStream('veritrain/predict/prompt', keccak(utf8(seed)));
@@ -65,7 +65,21 @@ export async function continueText(options: PromptOptions): Promise<Continued> {
   } finally {
     await forward.close();
   }
-  return { prompt, text: coder.decode(tokens.slice(before)), tokens: length, temperature, seed };
+  return { prompt, text: coder.decode(tokens.slice(before)), tokens: length, unknown, temperature, seed };
+}
+
+/** @throws ConfigurationError PROMPT_EMPTY where no character is known; DataError DATA_CHARACTER */
+function promptTokens(coder: TextTokenizer, prompt: string, unknown: readonly string[]): number[] {
+  const encode = (text: string) => coder.encode(text, () => ({ file: 'the prompt' }));
+  const isKnown = (character: string) => !unknown.includes(character) && encode(character).length > 0;
+  if ([...new Set(prompt)].some(isKnown)) return [...encode(prompt)];
+  const listed = unknown.slice(0, 10).map(characterText).join(', ');
+  throw new ConfigurationError('PROMPT_EMPTY', {
+    expected: 'text to go on from',
+    got: unknown.length === 0 ? 'none' : `characters that the model's tokenizer does not know: ${listed}`,
+    rule: '--prompt',
+    action: 'write the prompt in characters of the text that the model learned',
+  });
 }
 
 /**

@@ -53,8 +53,17 @@ function saturates(m: NetManifest, place: Place, first: Seen, now: Seen): Reject
     expected: `less than ${percent(shareMax)} of the ${place.side} of edge ${place.edge} at an end of their range`,
     got: `${percent(share)} at step ${now.step}${grew}`,
     rule: 'libs/step/SPEC.md §21.1',
-    action: `${lowerRate(m, now.step - 1, growth)}; or give the edge fewer bits of fraction (a, g)`,
+    action: `${lowerRate(m, Math.min(peakStep(m), now.step - 1), growth)}; or give the edge fewer bits of fraction (a, g)`,
   });
+}
+
+/** Where the rate is highest: the last one of a schedule may be so low that there is none below it. */
+function peakStep({ optimizer }: NetManifest): number {
+  const { lr, m: sizes } = optimizer as {
+    lr?: { points: readonly (readonly number[])[] };
+    m?: readonly (readonly number[])[];
+  };
+  return (lr?.points ?? sizes!).reduce((peak, point) => (point[1]! > peak[1]! ? point : peak))[0]!;
 }
 
 function shareOf({ edges }: Seen, { edge, side }: Place): number {

@@ -28,5 +28,6 @@ it.each([denseRun(folder, steps), transformerRun(folder, steps)])(
     expect(resumed.json['resumedFrom']).toBeGreaterThan(0);
     for (const { peakBytes } of [whole, killed, resumed]) expect(peakBytes).toBeLessThan(bytesMax);
     rmSync(checkpoint);
+    rmSync(out, { recursive: true });
   },
 );

@@ -1,9 +1,10 @@
 /** `veritrain train --manifest --data`: a net trained here, on the enclave's engine, and measured. Nothing is proved by it. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError, type Explanation, type Rejection } from '#attestation/base';
-import { makeFolder, readBytes, readJson } from '#libs/client';
+import { readBytes, readJson } from '#libs/client';
+import type { ImportedData } from '#libs/data';
+import { overfitOf, readingOf, type Measured, type Overfit } from '#libs/models';
 import { lockFile } from '#libs/process';
 import {
   checkHeaderFits,
@@ -14,14 +15,27 @@ import {
   parametersOf,
   parameterShapes,
   parseNetManifest,
+  type DataHeader,
   type NetManifest,
   type Weights,
 } from '#libs/step';
-import { runEngine, type EngineProgress } from '../train/engine-process.js';
-import { openData, recordsOf, type DataOptions } from './data.js';
+import { runEngine, type EngineEvaluation, type EngineProgress } from '../train/engine-process.js';
+import { openData, recordsOf, usage, type DataOptions } from './data.js';
+import { baselineOf, type Baseline } from './baseline.js';
 import { measured, type Measures } from './exact.js';
 import { watchSaturation } from './saturation.js';
-import { dataBeside, parametersFrom, startName, tokenizerName, weightsBytesMax, writeModel } from './folder.js';
+import {
+  dataBeside,
+  makeModelFolder,
+  parametersFrom,
+  startHeader,
+  startName,
+  tokenizerName,
+  weightsBytesMax,
+  writeModel,
+} from './folder.js';
+import { needTrainingSpace } from './free-space.js';
+import { workingFolder } from './working-folder.js';
 
 type Warning = Explanation & { readonly code: string };
 
@@ -30,6 +44,8 @@ export interface TrainedReport {
   /** State digest after the last step. */
   readonly digest: string;
   readonly steps: number;
+  /** Of a run that a rule may end: the step whose state the model is; null: the last. */
+  readonly bestStep: number | null;
   /** Of them those that a checkpoint had done before. */
   readonly resumedFrom: number;
   readonly samplesPerSecond: number;
@@ -44,6 +60,13 @@ export interface TrainedReport {
   /** What was left out or changed while the data was read. */
   readonly notes: readonly string[];
   readonly metrics: Measures | null;
+  /** Of the same rows. */
+  readonly baseline: Baseline | null;
+  /**
+   * The rows kept apart were answered clearly better before the end; null too where the manifest's `stop` keeps the best, and
+   * of a run that went on from a checkpoint, which has no figures of what came before.
+   */
+  readonly overfit: Overfit | null;
   /** TRAINING_SATURATES: so much lies at an end of its range that the model is worth little. */
   readonly warning: Warning | null;
   /** Where it ran, so that nobody takes it for more. */
@@ -60,13 +83,16 @@ interface Request extends DataOptions {
   readonly checkpointEvery: number;
 }
 
-export async function trainModel(
-  request: Request,
-  onProgress: (progress: EngineProgress, steps: number) => void,
-): Promise<TrainedReport> {
+export interface TrainingWatch {
+  onProgress(progress: EngineProgress, steps: number): void;
+  /** Of the rows kept apart, as the manifest's `evaluate` asks for it. */
+  onEvaluation(step: number, metrics: readonly Measured[]): void;
+}
+
+export async function trainModel(request: Request, watch: TrainingWatch): Promise<TrainedReport> {
   const release = request.checkpoint === undefined ? null : lockOf(request.checkpoint);
   try {
-    return await train(request, onProgress);
+    return await train(request, watch);
   } finally {
     release?.();
   }
@@ -91,23 +117,29 @@ function warningOf(found: Rejection | null): Warning | null {
   return found && { code: found.code, ...found.detail };
 }
 
-async function train(
-  request: Request,
-  onProgress: (progress: EngineProgress, steps: number) => void,
-): Promise<TrainedReport> {
+async function train(request: Request, { onProgress, onEvaluation }: TrainingWatch): Promise<TrainedReport> {
   const m = parseNetManifest(readJson(request.manifest));
-  makeFolder(request.out);
+  if (m.stop !== null && request.checkpoint !== undefined) {
+    throw usage('a manifest without stop beside --checkpoint: the rule needs every evaluation from the start', 'stop');
+  }
+  makeModelFolder(request.out, m);
+  needTrainingSpace(m, request.out, request.checkpoint);
   const beside = join(dirname(request.manifest), tokenizerName);
   const options: DataOptions = {
     ...dataBeside(request.manifest),
     ...(existsSync(beside) && { tokenizer: beside }),
     ...request,
   };
-  const work = mkdtempSync(join(tmpdir(), 'veritrain-train-'));
+  const { path: work, drop } = workingFolder('train');
   try {
     const source = await openData(request.data, options);
-    const { header, train, validation, report: read } = await recordsOf(source, options, m.seed, work);
+    const by = startHeader(request.manifest, m);
+    const imported = await recordsOf(source, options, m.seed, work, by);
+    const { header, train, validation } = imported;
     checkHeaderFits(m, header);
+    if (m.stop !== null && validation === null) {
+      throw usage('rows kept apart (--validation), which the rule stop of the manifest goes by', 'none');
+    }
     const out = join(work, 'state');
     const start = m.start.kind === 'weights' ? join(dirname(request.manifest), startName) : undefined;
     // A file that cannot be read is named before anything is trained; the engine reads it for itself.
@@ -116,38 +148,53 @@ async function train(
     const engine = {
       ...{ manifest: m, records: train.path, digestAt: [m.steps], out, threads: request.threads },
       isCounted: true,
+      ...(validation !== null && m.evaluate !== null && { validation: validation.path }),
       ...(start !== undefined && { start }),
       ...(checkpoint !== undefined && { checkpoint: { path: checkpoint, everySteps: checkpointEvery } }),
     };
     const saturation = watchSaturation(m);
-    const report = await runEngine(engine, (progress) => {
-      saturation.see(progress);
-      onProgress(progress, m.steps);
+    const curve: EngineEvaluation[] = [];
+    const report = await runEngine(engine, (told) => {
+      if ('metrics' in told) {
+        curve.push(told);
+        return onEvaluation(told.step, readings(header, told));
+      }
+      saturation.see(told);
+      onProgress(told, m.steps);
     });
     const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenParameters(m, start));
+    const resumedFrom = report.resumedFrom ?? 0;
     const tokenizer = source.tokenizer?.bytes;
     writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
-    const trained = orderSize(m, train.count).epochSteps * m.batch;
-    const rows = {
-      ...{ train: trained, leftOut: train.count - trained, validation: validation?.count ?? 0 },
-      unlabelled: read.dropped,
-    };
     const metrics = validation === null ? null : await measured(m, header, parameters, validation);
     return {
-      ...{ model: request.out, digest: `0x${report.digests[m.steps]!}`, steps: m.steps },
-      resumedFrom: report.resumedFrom ?? 0,
+      ...{ model: request.out, digest: `0x${report.best?.digest ?? report.digests[m.steps]!}` },
+      ...{ steps: report.best?.done ?? m.steps, bestStep: report.best?.step ?? null },
+      resumedFrom,
       ...{
         samplesPerSecond: report.samplesPerSecond,
-        rows,
-        notes: read.notes,
+        rows: rowsOf(m, imported),
+        notes: imported.report.notes,
         metrics,
+        baseline: validation === null ? null : baselineOf(m, header, validation),
+        overfit: m.stop === null && resumedFrom === 0 ? overfitOf(header, curve) : null,
         warning: warningOf(saturation.warning()),
         where: 'trained on this machine; attested by none',
       },
     };
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    drop();
   }
+}
+
+function readings(header: DataHeader, { metrics }: EngineEvaluation): readonly Measured[] {
+  return metrics.map((one) => readingOf(header, one));
+}
+
+function rowsOf(m: NetManifest, { train, validation, report }: ImportedData): TrainedReport['rows'] {
+  const trained = orderSize(m, train.count).epochSteps * m.batch;
+  const [leftOut, unlabelled] = [train.count - trained, report.dropped];
+  return { train: trained, leftOut, validation: validation?.count ?? 0, unlabelled };
 }
 
 /** @param start path of the weights that the manifest starts from */

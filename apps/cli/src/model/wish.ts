@@ -1,6 +1,8 @@
 /** Options of commands that plan, as the planner takes them. */
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
+import { to0x } from '#attestation/base';
 import type { PlanWish } from '#libs/models';
 import { taskKinds, usage, type DataOptions } from './data.js';
 
@@ -10,6 +12,7 @@ export interface WishOptions {
   readonly lr?: string;
   readonly epochs?: string;
   readonly batch?: string;
+  readonly patience?: string;
   readonly seed?: string;
 }
 
@@ -27,28 +30,39 @@ export function addWishOptions(command: Command): Command {
     .option('--lr <rate>', 'peak of the learning rate')
     .option('--epochs <n>', 'passes over the data')
     .option('--batch <n>', 'rows of one step')
+    .option(
+      '--patience <n>',
+      'ends early: after so many passes without a better loss on the rows apart; the best is kept',
+    )
     .option('--seed <hex>', '0x and 64 digits; drawn without it');
 }
 
-/** @throws ConfigurationError USAGE */
-export function wishOf({ arch, optimizer, lr, epochs, batch }: WishOptions): PlanWish {
+/** @throws ConfigurationError USAGE, before any data is read */
+export function wishOf(options: WishOptions): PlanWish & { readonly seed: string } {
+  const { arch, optimizer, lr, epochs, batch, patience, seed } = options;
+  if (seed !== undefined && !/^0x[0-9a-f]{64}$/.test(seed)) {
+    throw usage('--seed as 0x and 64 hexadecimal digits, small letters', seed);
+  }
   return {
+    seed: seed ?? to0x(randomBytes(32)),
     ...(arch !== undefined && { arch }),
     ...(optimizer !== undefined && { optimizer }),
     ...(lr !== undefined && { lr: rate(lr) }),
     ...(epochs !== undefined && { epochs: whole('--epochs', epochs) }),
     ...(batch !== undefined && { batch: whole('--batch', batch) }),
+    ...(patience !== undefined && { patience: whole('--patience', patience) }),
   };
 }
 
 /** What `train` needs to read the data the same way; the validation rows as a number. */
 export function readingOf(options: DataOptions, validation: number): DataOptions {
-  const { target, task, drop, category, names, size, tokens, textField, arrays, labels } = options;
+  const { target, task, drop, category, number, names, size, tokens, textField, arrays, labels } = options;
   return {
     ...(target !== undefined && { target }),
     ...(task !== undefined && { task }),
     ...(drop !== undefined && { drop }),
     ...(category !== undefined && { category }),
+    ...(number !== undefined && { number }),
     ...(names === false && { names }),
     ...(size !== undefined && { size }),
     ...(tokens !== undefined && { tokens }),

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import type { DataHeader } from '#libs/step';
+import { baselineLines, ConstantAnswer } from './baseline.js';
+
+const baseline = (label: DataHeader['label'], ...chunks: readonly (readonly number[])[]) => {
+  const constant = new ConstantAnswer({ label });
+  for (const chunk of chunks) constant.add(chunk);
+  return constant.result();
+};
+
+it('of classes is the commonest one, and names those that no row has', () => {
+  const column = { kind: 'category', name: 'kind', values: ['fraud', 'ok', 'other'] } as const;
+  const found = baseline({ kind: 'class', classes: 3, columns: [column] }, [1, 1, 0], [1]);
+  expect(found).toEqual({ answer: '"ok" alone', metrics: [{ name: 'accuracy', value: 0.75 }], absent: ['other'] });
+  expect(baselineLines(found)).toEqual([
+    ['baseline', '"ok" alone would be accuracy 0.75000'],
+    ['note', 'none of the rows that are measured has the class other'],
+  ]);
+});
+
+it('of numbers is the center of the header, whatever rows it is of, in their own unit', () => {
+  const price = { kind: 'number', name: 'price', center: 100, scale: 10 } as const;
+  // One deviation up, one down, two down: 10, 10 and 20 from the mean.
+  const found = baseline({ kind: 'real', count: 1, frac: 12, columns: [price] }, [4096, -4096, -8192]);
+  expect(found.answer).toBe('100 alone, on which the label is centered');
+  expect(found.metrics).toEqual([
+    { name: 'rmse', value: expect.closeTo(Math.sqrt(200), 9) as number },
+    { name: 'mean absolute error', value: expect.closeTo(40 / 3, 9) as number },
+  ]);
+});
+
+it('of several labels is the commonest value of each, of text the commonest token', () => {
+  const vector = baseline({ kind: 'vector', count: 2, columns: [] }, [1, 0, 1, 0, 0, 1, 1, 0]);
+  expect(vector.metrics).toEqual([{ name: 'label-accuracy', value: 6 / 8 }]);
+  expect(baseline({ kind: 'tokens' }, [7, 3, 7, 1]).metrics).toEqual([{ name: 'accuracy', value: 0.5 }]);
+});

@@ -1,0 +1,236 @@
+/** A model as other runtimes run it: the file that `model export` writes, on a user's own cells, beside the exact integers. */
+import {
+  Comparison,
+  exportOnnx,
+  inOwnUnits,
+  lostInFloat32,
+  realInputs,
+  realOutputs,
+  takesOwnNumbers,
+  type Agreement,
+  type AnswerKind,
+  type OwnUnits,
+} from '#libs/models';
+import { elementTypeOf, InferenceSession, NetForward, Tensor } from '#libs/onnx';
+import {
+  columnWidth,
+  netOf,
+  sizeOf,
+  type DataHeader,
+  type NetExamples,
+  type NetManifest,
+  type Weights,
+} from '#libs/step';
+
+export interface Part {
+  readonly count: number;
+  readonly features: NetExamples['features'];
+  /** The same records as a file takes them that takes the user's own numbers. */
+  readonly own?: Float32Array;
+}
+
+export interface Compared {
+  readonly m: NetManifest;
+  readonly header: DataHeader;
+  readonly parameters: Weights;
+}
+
+export const session = { intraOpNumThreads: 1, logSeverityLevel: 3 } as const;
+
+export const answerKinds: Readonly<Record<DataHeader['label']['kind'], AnswerKind>> = {
+  ...{ class: 'class', tokens: 'class', vector: 'flags', real: 'numbers' },
+};
+
+/** Records that run in one go. */
+const partRows = 256;
+
+export class ExportedRun {
+  readonly #comparison: Comparison;
+
+  private constructor(
+    private readonly file: InferenceSession,
+    private readonly forward: NetForward,
+    private readonly compared: Compared,
+    private readonly units: OwnUnits | undefined,
+  ) {
+    const { m, header } = compared;
+    const width = netOf(m).output.shape.at(-1) ?? 1;
+    this.#comparison = new Comparison(width, answerKinds[header.label.kind], 0, units?.scale);
+  }
+
+  /**
+   * @param onnx    as `exportOnnx` writes it
+   * @param forward of the same net; stays open
+   * @param outputs `own`: the file was written with the header, and answers in the label's own unit
+   */
+  static async open(
+    onnx: Uint8Array,
+    compared: Compared,
+    forward: NetForward,
+    outputs: 'own' | 'data',
+  ): Promise<ExportedRun> {
+    const units = outputs === 'own' ? realOutputs(compared.header) : undefined;
+    return new ExportedRun(await InferenceSession.create(onnx, session), forward, compared, units);
+  }
+
+  /** Of a wide net as few records at a time as the exact net takes. */
+  async add(part: Part): Promise<void> {
+    const { m, parameters } = this.compared;
+    const [width, unit] = [sizeOf(m.input.shape), 2 ** -netOf(m).output.a];
+    for await (const { first, rows, output: integers } of this.forward.outputs(parameters, part)) {
+      const [from, to, dims] = [first * width, (first + rows) * width, [rows, ...m.input.shape]];
+      const fed =
+        part.own === undefined
+          ? new Tensor(elementTypeOf(m), part.features.subarray(from, to), dims)
+          : new Tensor('float32', part.own.subarray(from, to), dims);
+      const { output } = await this.file.run({ features: fed });
+      const exact = inOwnUnits(
+        Float64Array.from(integers, (value) => value * unit),
+        this.units,
+      );
+      this.#comparison.add(rows, output!.data as Float32Array, exact);
+    }
+  }
+
+  result(): Agreement {
+    return this.#comparison.result();
+  }
+
+  async close(): Promise<void> {
+    await this.file.release();
+  }
+}
+
+/** Records that `predict` and `evaluate` compare: what all take is for `model export`. */
+const comparedRows = 256;
+
+/** The first rows through the file that `model export` writes. */
+export class FirstRows {
+  #left = comparedRows;
+
+  private constructor(
+    private readonly run: ExportedRun,
+    private readonly compared: Compared,
+  ) {}
+
+  /** @param forward of the same net; stays open */
+  static async open(compared: Compared, forward: NetForward): Promise<FirstRows> {
+    const onnx = exportOnnx(compared.m, compared.parameters, { header: compared.header });
+    return new FirstRows(await ExportedRun.open(onnx, compared, forward, 'own'), compared);
+  }
+
+  async add(batch: Batch, features: NetExamples['features']): Promise<void> {
+    const { m, header } = this.compared;
+    const count = Math.min(batch.count, this.#left);
+    if (count === 0) return;
+    this.#left -= count;
+    const some = features.subarray(0, count * sizeOf(m.input.shape));
+    await this.run.add({
+      count,
+      features: some,
+      ...(takesOwnNumbers(header, false) && { own: ownOf(m, header, batch, some) }),
+    });
+  }
+
+  result(): InFloat32 {
+    const check = this.run.result();
+    const { records, largestDifference } = check;
+    const { header } = this.compared;
+    const warnings = farWords(check, header, takesOwnNumbers(header, false));
+    return { floatDifference: largestDifference, floatRows: records, warnings };
+  }
+
+  async close(): Promise<void> {
+    await this.run.close();
+  }
+}
+
+export interface InFloat32 {
+  /** Largest between the exact outputs and the exported file's on the same cells, of numbers in the label's own unit. */
+  readonly floatDifference: number;
+  /** Rows that were compared, from the first. */
+  readonly floatRows: number;
+  /** Where the file answers far otherwise. */
+  readonly warnings: readonly string[];
+}
+
+/** Of the spread of a label: from there on an answer of the file is another one. */
+const shareMax = 0.01;
+
+/** @param takesOwn the file takes the user's own numbers, in float32 */
+export function farWords(
+  { largestShare, largestDifference }: Agreement,
+  header: DataHeader,
+  takesOwn: boolean,
+): readonly string[] {
+  if (largestShare === null || largestShare <= shareMax) return [];
+  const [far, percent] = [largestDifference.toPrecision(3), Number((100 * largestShare).toPrecision(2))];
+  const why = [
+    ...lostWords(takesOwn ? header : { columns: [] }, 'the numbers of column', 'export with --integers'),
+    ...lostWords(labelOf(header), 'the answers for', 'train on the label less a constant'),
+  ];
+  const within =
+    'numbers within the net end at 16 bits, or are rounded, where the file has float32 (libs/step/SPEC.md §27)';
+  return [
+    `the exported model.onnx answers up to ${far} otherwise, ${percent} % of the spread of the label: ${why.join('; ') || within}`,
+  ];
+}
+
+/** Columns of answers, which a file gives in the label's own unit whatever it takes. */
+function labelOf({ label }: DataHeader): Pick<DataHeader, 'columns'> {
+  return { columns: label.kind === 'real' ? label.columns : [] };
+}
+
+function lostWords(header: Pick<DataHeader, 'columns'>, what: string, action: string): readonly string[] {
+  const lost = lostInFloat32(header).map(({ name }) => `"${name}"`);
+  return lost.length === 0 ? [] : [`float32 does not hold ${what} ${lost.join(', ')}: ${action}`];
+}
+
+interface Batch {
+  readonly count: number;
+  numbers(column: number, rows: number): Float64Array;
+}
+
+/** The first rows of a batch as the exported file takes them: numbers as the user's file has them. */
+export function ownOf(
+  m: NetManifest,
+  header: DataHeader,
+  batch: Batch,
+  features: NetExamples['features'],
+): Float32Array {
+  const { center, scale } = realInputs(header)!;
+  const [size, unit] = [scale.length, 'frac' in m.input ? 2 ** -m.input.frac : 1];
+  const own = Float32Array.from(features, (value, i) => value * unit * scale[i % size]! + center[i % size]!);
+  let from = 0;
+  header.columns.forEach((column, place) => {
+    const width = columnWidth(column) ?? size;
+    if (column.kind === 'number') {
+      batch.numbers(place, features.length / size).forEach((value, i) => {
+        const at = Math.floor(i / width) * size + from + (i % width);
+        own[at] = Number.isNaN(value) ? column.center : value;
+      });
+    }
+    from += width;
+  });
+  return own;
+}
+
+/** Features of a few records at a time. */
+export async function* featureParts(m: NetManifest, { count, features, own }: Part): AsyncGenerator<Part> {
+  const width = sizeOf(m.input.shape);
+  for (let first = 0; first < count; first += partRows) {
+    const rows = Math.min(partRows, count - first);
+    const [from, to] = [first * width, (first + rows) * width];
+    yield { count: rows, features: features.subarray(from, to), ...(own && { own: own.subarray(from, to) }) };
+  }
+}
+
+export async function exactOutputs(forward: NetForward, parameters: Weights, part: Part): Promise<Float64Array> {
+  const { a, shape } = netOf(forward.manifest).output;
+  const width = sizeOf(shape);
+  const real = new Float64Array(part.count * width);
+  for await (const { first, output } of forward.outputs(parameters, part)) {
+    output.forEach((value, i) => (real[first * width + i] = value * 2 ** -a));
+  }
+  return real;
+}

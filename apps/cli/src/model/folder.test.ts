@@ -1,0 +1,117 @@
+/** A folder of a trained model that another one takes the place of. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { drawnParameters, parseDataHeader } from '#libs/step';
+import { exportOnnx, planModel, withOrigin } from '#libs/models';
+import { runCommand } from '#test/run-command';
+import { makeModelFolder, makeResultFolder, readModel, writeModel, type ModelFolder } from './folder.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-folder-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function modelOf(columns: number): ModelFolder {
+  const header = parseDataHeader({
+    ...{ layout: 2, features: { dtype: 'int16', shape: [columns], frac: 12 }, split: { train: 64, validation: 0 } },
+    label: { kind: 'class', classes: 2, columns: [{ name: 'y', kind: 'category', values: ['n', 'y'] }] },
+    columns: Array.from({ length: columns }, (_, i) => ({ name: `c${i}`, kind: 'number', center: 0, scale: 1 })),
+    tokenizer: null,
+  });
+  const rows = { train: 64, validation: 0 };
+  const { manifest } = planModel({ header, rows, seed: `0x${'5a'.repeat(32)}`, epochs: 1 });
+  return { manifest, header, parameters: drawnParameters(manifest) };
+}
+
+describe('a model in the place of another', () => {
+  it('leaves no tokenizer of the other', () => {
+    const path = join(folder, 'one');
+    writeModel(path, { ...modelOf(2), tokenizer: Uint8Array.of(1) });
+    expect(readModel(path).tokenizer).toBeDefined();
+    writeModel(path, modelOf(3));
+    expect(readModel(path).tokenizer).toBeUndefined();
+  });
+
+  it('is no model where writing it ended early: the other one has no weights any more', () => {
+    const path = join(folder, 'two');
+    writeModel(path, modelOf(2));
+    rmSync(join(path, 'header.json'));
+    mkdirSync(join(path, 'header.json'));
+    writeFileSync(join(path, 'header.json', 'keep'), '');
+    expect(() => writeModel(path, modelOf(3))).toThrow(expect.objectContaining({ code: 'FILE_UNWRITABLE' }));
+    expect(existsSync(join(path, 'weights.bin')), readdirSync(path).join(' ')).toBe(false);
+  });
+
+  it('takes nothing from a folder that has no model', () => {
+    const path = join(folder, 'three');
+    mkdirSync(path);
+    writeFileSync(join(path, 'tokenizer.json'), '{}');
+    writeModel(path, modelOf(2));
+    expect(existsSync(join(path, 'tokenizer.json'))).toBe(true);
+  });
+});
+
+it('the result of a job is not trained over: its evidence would stand beside other weights', async () => {
+  const model = modelOf(2);
+  writeFileSync(join(folder, 'rows.csv'), 'c0,c1,y\n1,2,n\n3,4,y\n');
+  const train = async (out: string) => {
+    const files = ['--manifest', join(out, 'manifest.json'), '--data', join(folder, 'rows.csv'), '--out', out];
+    return (await runCommand('train', ...files)).json['error'];
+  };
+  const onnx = exportOnnx(model.manifest, model.parameters, { header: model.header });
+  const origin = { jobId: `0x${'11'.repeat(32)}`, weights: `0x${'22'.repeat(32)}` };
+  for (const [name, bytes] of [
+    ['job.vtb', Uint8Array.of(1)],
+    ['model.onnx', withOrigin(onnx, origin)],
+  ] as const) {
+    const path = join(folder, `result-${name}`);
+    writeModel(path, model);
+    writeFileSync(join(path, name), bytes);
+    const before = readFileSync(join(path, 'weights.bin'));
+    expect(await train(path)).toMatchObject({
+      code: 'USAGE',
+      expected: '--out without the result of a job, whose weights would be replaced',
+      got: join(path, name),
+    });
+    expect(readFileSync(join(path, 'weights.bin'))).toEqual(before);
+  }
+  const damaged = join(folder, 'damaged');
+  mkdirSync(damaged);
+  writeFileSync(join(damaged, 'model.onnx'), onnx.subarray(0, -1));
+  const refused = expect.objectContaining({
+    code: 'USAGE',
+    detail: expect.objectContaining({ got: join(damaged, 'model.onnx') }),
+  });
+  expect(() => makeModelFolder(damaged, model.manifest)).toThrow(refused as Error);
+  const own = join(folder, 'exported');
+  writeModel(own, model);
+  writeFileSync(join(own, 'model.onnx'), onnx);
+  expect(JSON.stringify(await train(own))).not.toContain('the result of a job');
+});
+
+it('a trained model is replaced by one of the same manifest alone', () => {
+  const [own, other] = [modelOf(2), modelOf(3)];
+  const path = join(folder, 'trained');
+  writeModel(path, own);
+  const before = readFileSync(join(path, 'weights.bin'));
+  makeModelFolder(path, own.manifest);
+  const detail = expect.objectContaining({ got: join(path, 'weights.bin') }) as unknown;
+  const refused = expect.objectContaining({ code: 'USAGE', detail }) as Error;
+  expect(() => makeModelFolder(path, other.manifest)).toThrow(refused);
+  expect(readFileSync(join(path, 'weights.bin'))).toEqual(before);
+});
+
+it('the result of a job goes where no other model is, and may be fetched again', () => {
+  const { manifest, header, parameters } = modelOf(2);
+  const jobId = '11'.repeat(32);
+  const id = `0x${jobId}`;
+  const path = join(folder, 'fetched');
+  makeResultFolder(path, id);
+  writeModel(path, { manifest, header, parameters });
+  expect(() => makeResultFolder(path, id)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+  // As a verdict has them.
+  const weights = '22'.repeat(32);
+  writeFileSync(join(path, 'model.onnx'), withOrigin(exportOnnx(manifest, parameters, { header }), { jobId, weights }));
+  makeResultFolder(path, id);
+  expect(() => makeResultFolder(path, `0x${'33'.repeat(32)}`)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+});
