@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 // The scripts of package.json. On a fresh clone with nothing but Node and npm it installs, builds and runs; what is
 // unchanged is neither installed nor built again.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -18,7 +21,7 @@ const commands = {
   up: (args) => cli(['up', ...args]),
   dev: (args) => node(['--conditions=source', '--import', '@oxc-node/core/register', 'test/support/dev.ts', ...args]),
   build: () => 0,
-  test: (args) => checkTypes() || runTests(args),
+  test: async (args) => (await checkTypes()) || runTests(args),
   contracts: (args) => node(['contracts/script/check.mjs', ...args]),
   fuzz: (args) => node(['dist/test/property/main.js', ...args]),
   faults: (args) => node(['dist/test/faults/main.js', ...args]),
@@ -28,8 +31,27 @@ const commands = {
   bless: (args) => node(['dist/test/support/bless.js', ...args]),
 };
 
+let running = null;
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    // Ctrl-C of a terminal reaches every process of it at once, and a second one would force what stops in order.
+    if (signal === 'SIGINT' && [0, 1, 2].some((descriptor) => isatty(descriptor))) return;
+    running?.kill(signal);
+  });
+}
+
+/** Ends with what it started, by its status: signals are passed on, and waited out. */
+async function run(file, args, stdio) {
+  running = spawn(file, args, { cwd: root, stdio });
+  const [status, signal] = await once(running, 'exit').catch((error) => {
+    process.stderr.write(`veritrain: ${file} does not start: ${error.message}\n`);
+    return [1];
+  });
+  return status ?? 128 + constants.signals[signal];
+}
+
 function node(args) {
-  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
+  return run(process.execPath, args, 'inherit');
 }
 
 function tool(path, args) {
@@ -64,13 +86,13 @@ function runTests(args) {
 }
 
 /** Runs a preparation step with its output on stderr: stdout belongs to the command. */
-function prepare(name, file, args) {
+async function prepare(name, file, args) {
   process.stderr.write(`veritrain: ${name} …\n`);
   const began = Date.now();
-  const { status } = spawnSync(file, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  const status = await run(file, args, ['ignore', 2, 2]);
   if (status !== 0) {
     process.stderr.write(`veritrain: ${name} failed; the lines above say why.\n`);
-    process.exit(status ?? 1);
+    process.exit(status);
   }
   process.stderr.write(`veritrain: ${name} took ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
 }
@@ -86,7 +108,7 @@ function requireNode() {
   process.exit(1);
 }
 
-function install() {
+async function install() {
   const lock = readFileSync(join(root, 'package-lock.json'));
   const digest = createHash('sha256').update(lock).digest('hex');
   const stamp = join(root, 'node_modules', '.veritrain-lock');
@@ -98,7 +120,7 @@ function install() {
     process.exit(1);
   }
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  prepare('installing the locked packages', npm, [
+  await prepare('installing the locked packages', npm, [
     'ci',
     '--include=dev',
     '--no-audit',
@@ -117,7 +139,7 @@ function* filesBelow(folder) {
   }
 }
 
-function build() {
+async function build() {
   const hash = createHash('sha256');
   const files = sources.flatMap((folder) => [...filesBelow(join(root, folder))]);
   for (const path of [
@@ -131,14 +153,14 @@ function build() {
   const digest = hash.digest('hex');
   const stamp = join(root, 'dist', '.veritrain-build');
   if (!stale(stamp, digest)) return;
-  prepare('building', process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
-  prepare('building the reviewer’s page', process.execPath, [
+  await prepare('building', process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
+  await prepare('building the reviewer’s page', process.execPath, [
     ...['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/console/vite.config.ts'],
   ]);
-  prepare('building the console', process.execPath, [
+  await prepare('building the console', process.execPath, [
     ...['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/console/vite.console.config.ts'],
   ]);
-  prepare('preparing the embedded database', process.execPath, ['dist/libs/persistence/src/build-template.js']);
+  await prepare('preparing the embedded database', process.execPath, ['dist/libs/persistence/src/build-template.js']);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, digest);
 }
@@ -149,6 +171,6 @@ if (!Object.hasOwn(commands, name ?? '')) {
   process.exit(2);
 }
 requireNode();
-install();
-build();
-process.exitCode = commands[name](args);
+await install();
+await build();
+process.exitCode = await commands[name](args);

@@ -10,16 +10,19 @@ const marks: Readonly<Record<Check['status'], string>> = {
   'not-checked': '–',
 };
 
-export function checkLines(checks: readonly Check[]): string {
-  return checks
-    .map(
-      ({ status, code, rule, means, got, expected, action }) =>
-        `${marks[status]} ${code}: ${rule}` +
-        (status === 'met'
-          ? ''
-          : `\n    at stake: ${means}\n    ${status}; expected ${expected}, got ${got}${action && `\n    ${action}`}`),
-    )
-    .join('\n');
+/** @param isIdle whether a check that is met has nothing in this job to be about */
+export function checkLines(checks: readonly Check[], isIdle: (check: Check) => boolean = () => false): string {
+  return checks.map((check) => (isIdle(check) ? idleLine(check) : checkLine(check))).join('\n');
+}
+
+function idleLine({ code, rule }: Check): string {
+  return `· ${code}: does not apply to this job. ${rule}`;
+}
+
+function checkLine({ status, code, rule, means, got, expected, action }: Check): string {
+  const line = `${marks[status]} ${code}: ${rule}`;
+  if (status === 'met') return line;
+  return `${line}\n    at stake: ${means}\n    ${status}; expected ${expected}, got ${got}${action && `\n    ${action}`}`;
 }
 
 /** Codes of everything that is not met, each once, in order. */

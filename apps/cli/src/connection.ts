@@ -1,7 +1,7 @@
 /** How a command reaches a control plane: the client's profile, or an address and an API key of their own. */
 import type { Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
-import { createApi, loadProfile, readBytes, type ControlPlaneApi } from '#libs/client';
+import { createApi, loadProfile, readBytes, type ControlPlaneApi, type Profile } from '#libs/client';
 import type { OutputOptions } from './output.js';
 
 export interface ConnectionOptions extends OutputOptions {
@@ -22,8 +22,24 @@ export function addConnectionOptions(command: Command): Command {
 export function apiOf(options: ConnectionOptions): ControlPlaneApi {
   const apiKey = options.apiKey === undefined ? process.env.VERITRAIN_API_KEY : readApiKey(options.apiKey);
   if (options.url !== undefined && apiKey !== undefined) return createApi(checkedUrl(options.url), apiKey);
-  const { controlPlane } = loadProfile(options.profile);
+  const { controlPlane } = profileOf(options);
   return createApi(checkedUrl(options.url ?? controlPlane.url), apiKey ?? controlPlane.apiKey);
+}
+
+/** Where no profile was named and there is none, an address and a key would do. */
+function profileOf({ profile, url }: ConnectionOptions): Profile {
+  try {
+    return loadProfile(profile);
+  } catch (error) {
+    const named = profile ?? process.env.VERITRAIN_PROFILE;
+    if (!(error instanceof ConfigurationError) || error.code !== 'FILE_UNREADABLE' || named !== undefined) throw error;
+    throw new ConfigurationError(url === undefined ? 'PROFILE' : 'API_KEY_FILE', {
+      expected: url === undefined ? 'a client profile, or --url and an API key' : `an API key for ${url}`,
+      got: 'neither --api-key nor VERITRAIN_API_KEY, and no client profile of veritrain up in this folder',
+      rule: 'how a command reaches a control plane',
+      action: `name --api-key or set VERITRAIN_API_KEY${url === undefined ? ', and name --url; or name --profile' : ''}`,
+    });
+  }
 }
 
 /** @throws ConfigurationError FILE_UNREADABLE, API_KEY_FILE; never with the content */

@@ -4,6 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidArgumentError } from 'commander';
 import { CodedError, fromHex } from '#attestation/base';
+import { fullDisk } from '#libs/client';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -74,7 +75,7 @@ export function digest(text: string): Uint8Array {
 /** Says what went wrong, for people on stderr and with --json on stdout, and makes the process exit with 1. */
 export function reportFailure(error: unknown, json: boolean): void {
   process.exitCode = 1;
-  const coded = error instanceof CodedError ? error : null;
+  const coded = error instanceof CodedError ? error : fullDisk(error);
   if (json) {
     const body = coded?.toJSON() ?? { code: 'INTERNAL', got: error instanceof Error ? error.message : String(error) };
     process.stdout.write(`${JSON.stringify({ error: body })}\n`);

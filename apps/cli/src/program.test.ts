@@ -101,6 +101,8 @@ const unknownField = write('unknown.json', JSON.stringify({ ...smallManifest(), 
 const outOfRange = write('range.json', JSON.stringify({ ...smallManifest(), e: [40, 40] }));
 const fewer = writeManifest(path('fewer.json'), smallManifest({ dims: [784, 16, 5] }));
 const profile = ['--profile', emptyProfile];
+const someJob = `0x${'0a'.repeat(32)}`;
+const someNode = '00000000-0000-4000-8000-000000000000';
 const unreachable = write('unreachable.json', unreachableProfile());
 
 function unreachableProfile(): string {
@@ -124,6 +126,7 @@ describe('bad input prints one document with its code and exits with 1', () => {
     ['USAGE', ['train', ...data, '--digest-at', '0', '--threads', '0']],
     ['USAGE', ['bundle', 'verify']],
     ['USAGE', ['bundle', 'verify', text, '--at', 'noon']],
+    ['USAGE', ['bundle', 'verify', text, '--at', '2026-02-30']],
     ['USAGE', ['job', 'list', '--limit', '0']],
     [
       'USAGE',
@@ -154,20 +157,25 @@ describe('bad input prints one document with its code and exits with 1', () => {
     ['FILE_UNREADABLE', ['node', 'list', '--profile', nowhere]],
     ['PROFILE', ['node', 'list', ...profile]],
     ['PROFILE', ['job', 'list', ...profile]],
-    ['PROFILE', ['job', 'status', '0x00', ...profile]],
-    ['PROFILE', ['job', 'watch', '0x00', ...profile]],
-    ['PROFILE', ['job', 'cancel', '0x00', ...profile]],
-    ['PROFILE', ['job', 'retry', '0x00', ...profile]],
-    ['PROFILE', ['node', 'drain', 'x', ...profile]],
+    ['USAGE', ['job', 'status', '0xdeadbeef', ...profile]],
+    ['USAGE', ['node', 'cordon', 'nope', ...profile]],
+    ['USAGE', ['host', 'preflight', '--post', 'nope']],
+    ['PROFILE', ['job', 'status', someJob, ...profile]],
+    ['PROFILE', ['job', 'watch', someJob, ...profile]],
+    ['PROFILE', ['job', 'cancel', someJob, ...profile]],
+    ['PROFILE', ['job', 'retry', someJob, ...profile]],
+    ['PROFILE', ['node', 'drain', someNode, ...profile]],
     ['PROFILE', ['key', 'list', ...profile]],
     ['API_KEY_FILE', ['key', 'list', '--api-key', text]],
     ['FILE_UNREADABLE', ['key', 'list', '--api-key', nowhere]],
     ['URL', ['node', 'list', '--url', 'ftp://127.0.0.1', '--profile', unreachable]],
+    ['KEY_PROVIDER', ['key', 'create', '--tenant', 'acme', '--role', 'operator']],
+    ['KEY_PROVIDER', ['key', 'create', '--tenant', 'acme', '--role', 'client', '--provider', `0x${'11'.repeat(20)}`]],
     ['USAGE', ['key', 'create', '--tenant', 'acme']],
     ['USAGE', ['key', 'create', '--tenant', 'acme', '--role', 'client', '--expires', 'soon']],
     ['USAGE', ['key', 'create', '--tenant', 'acme', '--role', 'root']],
     ['USAGE', ['node', 'cordon']],
-    ['PROFILE', ['job', 'result', '0x00', '--out', nowhere, ...profile]],
+    ['PROFILE', ['job', 'result', someJob, '--out', nowhere, ...profile]],
     ['FILE_NOT_JSON', ['job', 'list', '--profile', text]],
     ['CONTROL_PLANE_UNREACHABLE', ['job', 'list', '--profile', unreachable]],
     ['CONTROL_PLANE_UNREACHABLE', ['node', 'list', '--profile', unreachable]],
@@ -179,6 +187,29 @@ describe('bad input prints one document with its code and exits with 1', () => {
       error: { code, family: expect.any(String) as string, got: expect.any(String) as string },
     });
     expect(existsSync(path('never'))).toBe(false);
+  });
+
+  it.each([
+    ['an API key', ['--url', 'http://127.0.0.1:9'], 'API_KEY_FILE'],
+    ['an address and an API key', [], 'PROFILE'],
+  ])('says that it takes %s where no profile is at hand', async (_, options, code) => {
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      const { error } = JSON.parse((await veritrain('node', 'list', ...options, '--json')).out) as {
+        error: { code: string; action: string };
+      };
+      expect(error.code).toBe(code);
+      expect(error.action).toContain('--api-key or set VERITRAIN_API_KEY');
+    } finally {
+      process.chdir(before);
+    }
+  });
+
+  it('names the argument that is no id, and where ids are listed', async () => {
+    const node = await veritrain('node', 'cordon', 'nope');
+    expect(node.err).toMatch(/'nope' is invalid for argument 'id'.*veritrain node list/s);
+    expect((await veritrain('job', 'status', '0xdeadbeef')).err).toContain('0x and 64 hexadecimal digits');
   });
 
   it.each<[string, string[]]>([

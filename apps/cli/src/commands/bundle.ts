@@ -1,8 +1,10 @@
 /** `veritrain bundle verify`. */
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { verifyBundleFile } from '#libs/client';
-import { workOf, type BundleVerdict } from '#libs/review';
+import { isIdle, judgedBy, workOf, type BundleVerdict } from '#libs/review';
 import { checkLines } from '../checks.js';
+import { judgedByLines } from '../judged-by.js';
+import { judgingTime, timeText } from '../judging-time.js';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { reliance, simulatedRefused } from '../reliance.js';
 
@@ -28,7 +30,7 @@ export function addBundleCommands(program: Command): void {
     .option('--policy <file>', 'your own appraisal policy')
     .option('--own-policy', 'be content with the policy in the bundle, which its maker chose')
     .option('--allow-simulated', 'be content with simulated hardware, which shows the software alone')
-    .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
+    .option('--at <time>', `judge as of then, else as of when the evidence was fresh: ${timeText}`, judgingTime)
     .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
     .option('--start <file>', startText)
     .option('--log-policy <file>', 'demand that the job is logged: logs and witnesses that you trust (tlog-policy)')
@@ -40,7 +42,9 @@ export function addBundleCommands(program: Command): void {
       const verdict = await verifyBundleFile(file, options);
       const refusedFor = refusal(verdict, options);
       const ok = refusedFor === null;
-      printResult(options, { ok, refusedFor, ...verdictJson(verdict) }, () => readable(verdict, refusedFor));
+      printResult(options, { ok, refusedFor, ...verdictJson(verdict, options) }, () =>
+        readable(verdict, refusedFor, options),
+      );
       if (!ok) process.exitCode = 1;
     });
 }
@@ -63,12 +67,7 @@ export const exportText = 'what was revoked since: an export of your own (`log e
 
 export const collect = (file: string, before: readonly string[]): readonly string[] => [...before, file];
 
-export function unixSeconds(text: string): number {
-  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError('unix seconds, a whole number');
-  return Number(text);
-}
-
-function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
+function verdictJson(verdict: BundleVerdict, { at }: VerifyCommandOptions): Record<string, unknown> {
   const { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks, notChecked } = verdict;
   const transactions = verdict.bundle.settlement.transactions.map(({ call, hash }) => ({
     call,
@@ -77,7 +76,9 @@ function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
   const measured = verdict.evaluations && { evaluations: verdict.evaluations };
   const shown = { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, ...measured };
   const facts = { log: verdict.log, work: workOf(verdict) };
-  return { ...shown, ...facts, checks, notChecked, material: verdict.material, transactions };
+  const doesNotApply = checks.filter((check) => isIdle(verdict, check)).map(({ id }) => id);
+  const judged = { at: at ?? null, ...judgedBy(verdict) };
+  return { ...shown, ...facts, ...judged, checks, doesNotApply, notChecked, material: verdict.material, transactions };
 }
 
 /** Ranges of steps with the same evidence. */
@@ -113,7 +114,8 @@ function measuredSteps({ evaluations }: BundleVerdict): [string, string][] {
   return [['validation set', `${records} rows, root ${validationRoot}`], ...rows];
 }
 
-function shownLog({ log, checks }: BundleVerdict): string {
+function shownLog({ bundle, log, checks }: BundleVerdict): string {
+  if (bundle.log === undefined && checks.some(({ id }) => id === 'LOG_BUNDLE')) return 'not logged';
   if (log === null) return checks.some(({ id }) => id === 'LOG_BUNDLE') ? 'nothing is shown' : 'none in this version';
   const { entries, origins, independent } = log;
   const seen = entries.every(({ witnessedAt }) => witnessedAt !== null);
@@ -125,16 +127,25 @@ function shownLog({ log, checks }: BundleVerdict): string {
   return `${entries.length} entries in ${origins.join(', ')}, ${witnessed}${others}`;
 }
 
+/** Signatures of a log that no key of the reader's is for are nobody's word. */
+function unjudgedProofs({ log }: BundleVerdict): [string, string][] {
+  if (log === null || log.unchecked.length === 0) return [];
+  const { unchecked, entries } = log;
+  const some = `${unchecked.length} of ${entries.length} have signatures by keys that you did not name`;
+  return [['log proofs', `not judged: ${some}, where a changed byte is not seen; name them with --log-policy`]];
+}
+
 function shownPiece({ kind, counts, sha256 }: BundleVerdict['material'][number]): [string, string] {
   const state = kind === 'unknown' ? 'not recognised' : counts ? 'counts' : 'changes no check';
   return [`material, ${kind}`, `${sha256.slice(0, 12)}…: ${state}`];
 }
 
-function readable(verdict: BundleVerdict, refusedFor: string | null): string {
+function readable(verdict: BundleVerdict, refusedFor: string | null, { at }: VerifyCommandOptions): string {
   const head = table([
     ['verdict', verdict.tier],
     ['hardware', verdict.simulated ? 'SIMULATED: this shows the software, not a machine' : 'as attested'],
     ['job', verdict.jobId],
+    ...judgedByLines(verdict, at),
     ['data set root', verdict.datasetRoot],
     ['result', verdict.result],
     ['steps', String(verdict.steps)],
@@ -142,9 +153,10 @@ function readable(verdict: BundleVerdict, refusedFor: string | null): string {
     ...vouchedSteps(verdict),
     ...measuredSteps(verdict),
     ['log', shownLog(verdict)],
+    ...unjudgedProofs(verdict),
     ...verdict.material.map(shownPiece),
     ['not checked', verdict.notChecked.join(', ') || 'nothing'],
     ['rely on it', reliance(refusedFor)],
   ]);
-  return `${checkLines(verdict.checks)}\n\n${head}`;
+  return `${checkLines(verdict.checks, (check) => isIdle(verdict, check))}\n\n${head}`;
 }

@@ -64,8 +64,8 @@ async function act(action: RoleAction, options: RoleOptions): Promise<void> {
     printResult(options, call, () => table(Object.entries(call)));
     return;
   }
-  await signing(options, async (signer, deployment) => {
-    const { txHash } = await sendRoleCall(signer, deployment, action);
+  await signing(options, async (signer, deployment, cap) => {
+    const { txHash } = await sendRoleCall(signer, deployment, action, cap);
     printResult(options, { call: action.call, transaction: txHash }, () => table([[action.call, txHash]]));
   });
 }

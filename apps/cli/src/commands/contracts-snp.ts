@@ -50,8 +50,8 @@ export function addSnpCommands(contracts: Command): void {
 
 async function addCertificate(options: CertificateOptions): Promise<void> {
   const [leaf, issuer] = [options.leaf, options.issuer].map((file) => readBytes(file, certificateBytesMax));
-  await signing(options, async (signer, deployment) => {
-    const added = await new SettlementClient(deployment, signer).snp.addCertificate(leaf!, issuer!);
+  await signing(options, async (signer, deployment, cap) => {
+    const added = await new SettlementClient(deployment, signer, cap).snp.addCertificate(leaf!, issuer!);
     printResult(options, { transaction: added?.txHash ?? null }, () => table([['added', added?.txHash ?? 'before']]));
   });
 }
@@ -59,8 +59,8 @@ async function addCertificate(options: CertificateOptions): Promise<void> {
 async function setImage(options: ImageOptions): Promise<void> {
   const policy = readChainPolicy(options.policy);
   const allowed = options.disallow !== true;
-  await signing(options, async (signer, deployment) => {
-    const set = await new SettlementClient(deployment, signer).snp.setMeasurement(policy, options.image, allowed);
+  await signing(options, async (signer, deployment, cap) => {
+    const set = await new SettlementClient(deployment, signer, cap).snp.setMeasurement(policy, options.image, allowed);
     const result = { policy: snpPolicyId(policy), allowed, transaction: set?.txHash ?? null };
     printResult(options, result, () => table([[allowed ? 'allowed' : 'refused', set?.txHash ?? 'before']]));
   });
@@ -73,8 +73,8 @@ async function register(options: RegisterOptions): Promise<void> {
   const leaf = options.leaf === undefined ? carried : readBytes(options.leaf, certificateBytesMax);
   const issuer = options.issuer === undefined ? issuedBy : readBytes(options.issuer, certificateBytesMax);
   if (leaf === undefined) throw noLeaf(options.evidence);
-  await signing(options, async (signer, deployment) => {
-    const { snp } = new SettlementClient(deployment, signer);
+  await signing(options, async (signer, deployment, cap) => {
+    const { snp } = new SettlementClient(deployment, signer, cap);
     if (issuer !== undefined) await snp.addCertificate(leaf, issuer);
     const registered = await snp.register(policy, evidence, leaf);
     const id = snpPolicyId(policy);

@@ -14,6 +14,11 @@ export interface TargetOptions extends OutputOptions {
 
 export interface SigningOptions extends TargetOptions {
   readonly key?: string;
+  readonly feePerGasMax?: bigint;
+}
+
+interface Cap {
+  readonly feePerGasMaxWei: bigint | undefined;
 }
 
 const pollingMs = 500;
@@ -27,17 +32,29 @@ export function withTarget(command: Command): Command {
 }
 
 export function withSigner(command: Command): Command {
-  return withTarget(command).option('--key <file>', 'secp256k1 secret that signs; else the profile’s account');
+  return withFeeCap(withTarget(command)).option(
+    '--key <file>',
+    'secp256k1 secret that signs; else the profile’s account',
+  );
 }
 
-export function targetOf(options: TargetOptions): { readonly rpcUrl: string; readonly deployment: Deployment } {
+export function withFeeCap(command: Command): Command {
+  return command.option(
+    '--fee-per-gas-max <wei>',
+    'most that one unit of gas may cost, a tenth of it as the tip; else as the profile or the kind of chain has it',
+    weiOf,
+  );
+}
+
+export function targetOf(options: TargetOptions): { readonly rpcUrl: string; readonly deployment: Deployment } & Cap {
   if (options.rpc !== undefined && options.deployment !== undefined) {
-    return { rpcUrl: options.rpc, deployment: parseDeployment(readJson(options.deployment)) };
+    const deployment = parseDeployment(readJson(options.deployment));
+    return { rpcUrl: options.rpc, deployment, feePerGasMaxWei: undefined };
   }
   const { chain } = loadProfile(options.profile);
   const deployment =
     options.deployment === undefined ? chain.deployment : parseDeployment(readJson(options.deployment));
-  return { rpcUrl: options.rpc ?? chain.rpcUrl, deployment };
+  return { rpcUrl: options.rpc ?? chain.rpcUrl, deployment, feePerGasMaxWei: chain.feePerGasMaxWei };
 }
 
 export async function withChain<T>(
@@ -55,11 +72,12 @@ export async function withChain<T>(
 
 export function signing<T>(
   options: SigningOptions,
-  work: (signer: Wallet, deployment: Deployment) => Promise<T>,
+  work: (signer: Wallet, deployment: Deployment, cap: Cap) => Promise<T>,
 ): Promise<T> {
-  const { rpcUrl, deployment } = targetOf(options);
+  const { rpcUrl, deployment, ...target } = targetOf(options);
+  const cap = { feePerGasMaxWei: options.feePerGasMax ?? target.feePerGasMaxWei };
   const file = options.key ?? loadProfile(options.profile).chain.accountKey;
-  return withChain(rpcUrl, deployment.chainId, (rpc) => work(new Wallet(to0x(readSecret(file)), rpc), deployment));
+  return withChain(rpcUrl, deployment.chainId, (rpc) => work(new Wallet(to0x(readSecret(file)), rpc), deployment, cap));
 }
 
 export function address(value: string): string {
@@ -75,4 +93,9 @@ export function digest(value: string): `0x${string}` {
 export function selector(value: string): string {
   if (!/^0x[0-9a-f]{8}$/.test(value)) throw new InvalidArgumentError('a selector: 0x and 8 hexadecimal digits');
   return value;
+}
+
+function weiOf(value: string): bigint {
+  if (!/^[1-9][0-9]{0,38}$/.test(value)) throw new InvalidArgumentError('wei, a whole number of at least 1');
+  return BigInt(value);
 }

@@ -29,7 +29,15 @@ import { circuitShape } from '#libs/zk/verifier';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { addRoleCommands } from './contracts-roles.js';
 import { addSnpCommands } from './contracts-snp.js';
-import { address, digest, targetOf, withChain, withTarget, type TargetOptions } from './contracts-target.js';
+import {
+  address,
+  digest,
+  targetOf,
+  withChain,
+  withFeeCap,
+  withTarget,
+  type TargetOptions,
+} from './contracts-target.js';
 
 interface SetupCommand extends OutputOptions {
   readonly chainId: number;
@@ -50,6 +58,7 @@ interface SetupCommand extends OutputOptions {
 }
 
 interface DeployCommand extends SetupCommand {
+  readonly feePerGasMax?: bigint;
   readonly rpc: string;
   readonly key: string;
 }
@@ -69,7 +78,7 @@ const vendorBytesMax = 64 * 1024;
 
 export function addContractsCommands(program: Command): void {
   const contracts = program.command('contracts').description('deploy the escrow and its verifiers, and check them');
-  withSetup(contracts.command('deploy'))
+  withFeeCap(withSetup(contracts.command('deploy')))
     .description('put a whole set of contracts on a chain, or the rest of one, and write down where they are')
     .requiredOption('--rpc <url>', 'JSON-RPC endpoint')
     .requiredOption('--key <file>', 'secp256k1 secret of the deploying account: 32 bytes as 0x-hexadecimal')
@@ -136,7 +145,7 @@ async function deployAll(options: DeployCommand): Promise<void> {
   await withChain(options.rpc, options.chainId, async (rpc) => {
     const deployer = new Wallet(to0x(secret), rpc);
     log('deploying; this sends about 20 transactions, and goes on where an earlier attempt broke off');
-    const deployment = await deploy(deployer, setupOptions(options));
+    const deployment = await deploy(deployer, { ...setupOptions(options), feePerGasMaxWei: options.feePerGasMax });
     writeWhole(options.out, `${JSON.stringify(deployment, undefined, 2)}\n`);
     printResult(options, deployment, () =>
       table([
@@ -200,7 +209,9 @@ async function registerKey(options: RegisterKeyCommand): Promise<void> {
   await withChain(chain.rpcUrl, chain.deployment.chainId, async (rpc) => {
     const signer = new Wallet(to0x(readSecret(chain.accountKey)), rpc);
     const shape = circuitShape(statement.manifest);
-    const { plan, txHash } = await registerGroth16Key(signer, chain.deployment, shape, statement.ceremony, key);
+    const { deployment, feePerGasMaxWei } = chain;
+    const entered = { shape, ceremony: statement.ceremony, key };
+    const { plan, txHash } = await registerGroth16Key(signer, deployment, entered, { feePerGasMaxWei });
     printResult(options, { plan, transaction: txHash }, () =>
       table([
         ['plan', plan],

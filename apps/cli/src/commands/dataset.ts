@@ -12,10 +12,19 @@ import {
   shardCount,
   type SealedDataset,
 } from '#attestation/records';
-import { readBytes, sealData, sealFiles, shardPath, type SealDataRequest, type SealRequest } from '#libs/client';
+import {
+  readBytes,
+  readJson,
+  sealData,
+  sealFiles,
+  shardPath,
+  type SealDataRequest,
+  type SealRequest,
+} from '#libs/client';
+import { isNet, parseJobManifest } from '#libs/step';
 import { addRegisteredCommands } from '../dataset/registered.js';
 import { arraysOf, kindsOf, taskKinds } from '../model/data.js';
-import { dataBeside, tokenizerName } from '../model/folder.js';
+import { dataBeside, startHeader, tokenizerName } from '../model/folder.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { showProgress } from '../progress.js';
 
@@ -114,7 +123,9 @@ async function seal(options: SealOptions): Promise<void> {
   }
   const table = labels ?? planned(manifest).labels;
   const source = { ...(table && { labels: table }), ...sourceOf(options) };
-  const asked = { choices: choicesOf(options), source, validation: validation ?? planned(manifest).validation };
+  const m = parseJobManifest(readJson(manifest));
+  const by = isNet(m) ? startHeader(manifest, m) : undefined;
+  const asked = { by, choices: choicesOf(options), source, validation: validation ?? planned(manifest).validation };
   const apart = arraysIn(options.validationArrays);
   const { dataset, report } = await sealData({ manifest, data, ...asked, validationSource: apart, out, key }, watch);
   print(dataset, options, report);
@@ -159,7 +170,7 @@ function choicesOf({ manifest, label, task, drop, dropUnlabelled }: SealOptions)
     ...(labels && { label: labels }),
     ...(kind && { task: kind }),
     ...(dropped && { drop: dropped }),
-    ...(plan.category && { kinds: kindsOf(plan.category) }),
+    kinds: kindsOf(plan),
     ...((dropUnlabelled === true || isPlanned) && { missingLabel: 'drop' }),
   };
 }

@@ -21,6 +21,7 @@ import { parseGroth16Statement, parseProofStatement, proofBundleBytesMax, proofS
 import { addressBytes, type SettlementClient } from '#libs/settlement';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { address } from './contracts-target.js';
+import { jobId } from './ids.js';
 
 interface EscrowOptions extends OutputOptions {
   readonly profile?: string;
@@ -36,7 +37,7 @@ interface ProveOptions extends EscrowOptions {
 export function addEscrowCommands(command: (name: string, description: string) => Command): void {
   const ofJob = (name: string, description: string): Command =>
     command(name, description)
-      .argument('<id>', 'job id')
+      .argument('<id>', 'job id', jobId)
       .option('--terms <file>', 'terms of the escrow as JSON, where this profile did not submit the job');
   ofJob('settle', 'take the next step that ends a committed escrow: draw the sample, end it for a missed proof, pay')
     .option('--seed <file>', 'seed that the terms commit to, 32 bytes as 0x-hexadecimal, where the profile has none')

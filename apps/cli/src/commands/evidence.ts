@@ -18,9 +18,9 @@ import { readEndorsements, readPieces, type MaterialFiles } from '../evidence/ma
 import { measureGuest, type GuestFiles } from '../evidence/measure.js';
 import { verifySamples, type JudgedSample } from '../evidence/samples.js';
 import { appraiseFiles, type EvidenceVerdict } from '../evidence/verify.js';
+import { isoTime, judgingTime, timeText } from '../judging-time.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { reliance, simulatedRefused } from '../reliance.js';
-import { unixSeconds } from './bundle.js';
 
 export function addEvidenceCommands(program: Command): void {
   const evidence = program.command('evidence').description('evidence of hardware: verify, show, measure');
@@ -94,8 +94,8 @@ function addVerify(evidence: Command): void {
     .option('--neutral-policy', 'be content with the neutral policy, which demands no code and no firmware')
     .option('--allow-simulated', 'be content with simulated hardware, which shows the software alone')
     .option('--nonce <hex>', 'what the evidence must answer; in REPORT_DATA filled up with zeros', hexBytes)
-    .option('--at <unix>', 'judge as of this time; else as of now, by the clock of this machine', unixSeconds)
-    .option('--and-at <unix>', 'judge as of this time too and say what differs; --at alone decides', unixSeconds)
+    .option('--at <time>', `judge as of then, else as of now by this machine’s clock: ${timeText}`, judgingTime)
+    .option('--and-at <time>', 'judge as of then too and say what differs; --at alone decides', judgingTime)
     .addOption(kindOption())
     .option('--json', 'print one JSON document')
     .action(async (options: VerifyOptions) => {
@@ -225,10 +225,6 @@ function addMeasure(evidence: Command): void {
 
 function clock(): number {
   return Math.floor(Date.now() / 1000);
-}
-
-function isoTime(unix: number): string {
-  return new Date(unix * 1000).toISOString();
 }
 
 function hexBytes(text: string): Uint8Array {

@@ -169,6 +169,7 @@ interface PreflightFlags extends CommonOptions, PostOptions {
   readonly policy?: string;
   readonly report?: string;
   readonly vcek?: string;
+  readonly crl?: string;
   readonly guest: number;
   readonly offline?: boolean;
   readonly cache: string;
@@ -184,6 +185,7 @@ function addPreflight(host: Command): void {
     .option('--report <file>', 'an SNP report of this machine; else the one that host up kept')
     .option('--policy <file>', 'an appraisal policy whose floors the machine’s firmware is held against')
     .option('--vcek <file>', 'certificate of this chip; else AMD’s service is asked for it')
+    .option('--crl <file>', 'AMD’s revocation list, DER or PEM; else its service is asked for it')
     .option('--offline', 'use kept collateral only, never the network')
     .option('--cache <folder>', 'where collateral is kept', '.veritrain/collateral')
     .option('--json', 'print one JSON document')

@@ -12,11 +12,16 @@ import {
   type ControlPlaneApi,
   type OnLapse,
   type Profile,
+  type SignedFigures,
 } from '#libs/client';
 import { eventLine } from '../job/event-line.js';
+import { makeResultFolder } from '../model/folder.js';
+import { exactWords } from '../model/metric-line.js';
+import { overfitLine } from '../model/overfit-line.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { showProgress, showProofs } from '../progress.js';
 import { addEscrowCommands } from './escrow.js';
+import { jobId } from './ids.js';
 import { addSteeringCommands } from './steering.js';
 
 /** Options of commands that need chain, broker or keys of the client besides the control plane. */
@@ -78,7 +83,7 @@ export function addJobCommands(program: Command): void {
     )
     .option(
       '--samples <k>',
-      'segments that are drawn to be proved, with --assurance sampled',
+      'segments that are drawn to be proved, with --assurance sampled: at most 4,000, and eight times the segments',
       wholeNumber,
       defaultSamples,
     )
@@ -101,10 +106,10 @@ export function addJobCommands(program: Command): void {
     .action((options: SubmitOptions) => submit(options));
   addTermOptions(submitting);
   command('result', 'check the evidence, pay, decrypt and export the model')
-    .argument('<id>', 'job id')
+    .argument('<id>', 'job id', jobId)
     .requiredOption(
       '--out <folder>',
-      'where model.onnx, weights.bin, manifest.json and job.vtb go; of a net all that predict needs',
+      'where model.onnx, weights.bin, manifest.json and job.vtb go, of a net all that predict needs; a folder without another model',
     )
     .action(result);
   addEscrowCommands(command);
@@ -162,17 +167,29 @@ async function submit(options: SubmitOptions): Promise<void> {
 
 async function result(id: string, options: ProfileOptions & { out: string }): Promise<void> {
   const { profile, api } = open(options);
+  makeResultFolder(options.out, id);
   const checked = await takeResult(id, options.out, profile, api, (event) => log(eventLine(event)));
-  const { stateDigest, weightsDigest, settledBy, verdict } = checked;
-  const report = { stateDigest, weightsDigest, settledBy, verdict: verdict.tier, simulated: verdict.simulated };
+  const { stateDigest, weightsDigest, settledBy, verdict, measured, overfit } = checked;
+  const { tier, simulated } = verdict;
+  const report = { stateDigest, weightsDigest, settledBy, verdict: tier, simulated, measured, overfit };
   printResult(options, { ...report, out: options.out }, () =>
     table([
-      ['verdict', `${verdict.tier}${verdict.simulated ? ' (SIMULATED hardware)' : ''}`],
+      ['verdict', `${tier}${simulated ? ' (SIMULATED hardware)' : ''}`],
       ['state digest', stateDigest],
+      ...(measured === null ? [] : [['measured', signedWords(measured)] as const]),
+      ...(overfit === null ? [] : [overfitLine(overfit)]),
       ['settled', settledBy],
       ['written', `${options.out}: ${checked.files.join(' ')}`],
     ]),
   );
+}
+
+function signedWords({ step, records, metrics }: SignedFigures): string {
+  const figures = metrics.map(({ figure, name, scale, ...exact }) => {
+    const isKnown = name !== undefined && scale !== undefined;
+    return `${figure} (${isKnown ? exactWords({ ...exact, name, scale }) : `${exact.numerator}/${exact.denominator}`})`;
+  });
+  return `${figures.join(', ')} on ${records} rows apart after step ${step}, as the evidence has it`;
 }
 
 function hours(text: string): number {

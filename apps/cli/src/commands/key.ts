@@ -1,6 +1,6 @@
 /** `veritrain key create|list|revoke`: API keys of the control plane, for its administrators. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { Rejection } from '#attestation/base';
+import { ConfigurationError, Rejection } from '#attestation/base';
 import { writeWhole } from '#libs/client';
 import { roles, type KeyView } from '#libs/wire';
 import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
@@ -39,9 +39,12 @@ export function addKeyCommands(program: Command): void {
     });
 }
 
-/** @throws Rejection KEY_NOT_SHOWN when the first answer, which alone has the key, was lost on its way */
+/**
+ * @throws ConfigurationError KEY_PROVIDER; Rejection KEY_NOT_SHOWN when the first answer, which alone has the key, was lost on its way
+ */
 async function create(options: CreateOptions): Promise<void> {
   const { tenant, role, name, provider, expires, scopes, out } = options;
+  checkProvider(role, provider);
   const wanted = {
     ...{ role, ...(tenant !== undefined && { tenant }), ...(name !== undefined && { name }) },
     ...{ ...(provider && { provider }), ...(expires && { expiresAt: expires }), ...(scopes && { scopes }) },
@@ -61,6 +64,17 @@ async function create(options: CreateOptions): Promise<void> {
   }
   writeWhole(out, `${key}\n`, 0o600);
   printResult(options, { ...view, out }, () => `${textOf(view)}\n${table([['written', out]])}`);
+}
+
+function checkProvider(role: string, provider: string | undefined): void {
+  if ((role === 'operator') === (provider !== undefined)) return;
+  const wanted = role === 'operator';
+  throw new ConfigurationError('KEY_PROVIDER', {
+    expected: wanted ? '--provider ADDRESS with --role operator' : 'no --provider: operators alone are paid',
+    got: wanted ? 'no --provider' : `--role ${role} with --provider`,
+    rule: 'veritrain key create',
+    action: wanted ? 'name the account that the nodes are paid to: --provider 0x…' : 'leave --provider out',
+  });
 }
 
 async function list(options: ConnectionOptions & PageOptions): Promise<void> {

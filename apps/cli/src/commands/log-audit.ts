@@ -18,7 +18,7 @@ import {
 } from '#libs/log';
 import { anchorCheckpoint, anchorOrigin, deployLogAnchors } from '#libs/settlement';
 import { printResult, table, type OutputOptions } from '../output.js';
-import { withChain } from './contracts-target.js';
+import { withChain, withFeeCap } from './contracts-target.js';
 import { address, anchorFault, anchorsOf, chained, type ChainOptions } from './log-anchors.js';
 import { logUrl, publish, publisherOf } from './log-publish.js';
 
@@ -29,6 +29,7 @@ interface PolicyOptions extends OutputOptions {
 interface AnchorOptions extends PolicyOptions, ChainOptions {
   readonly rpc: string;
   readonly key: string;
+  readonly feePerGasMax?: bigint;
   readonly issuer?: string;
   readonly issuerKey?: string;
   readonly out?: string;
@@ -74,8 +75,7 @@ export function addLogAuditCommands(log: Command): void {
     if (!audited.ok) process.exitCode = 3;
   });
   chained(
-    log
-      .command('anchor')
+    withFeeCap(log.command('anchor'))
       .description('write the newest checkpoint of a log on chain, by LogAnchors (contracts/SPEC.md)')
       .requiredOption(...policyOption)
       .requiredOption('--key <file>', 'secp256k1 secret of the account: 32 bytes as 0x-hexadecimal')
@@ -137,10 +137,13 @@ async function anchor(options: AnchorOptions) {
   if (options.issuer !== undefined) publisherOf({ ...options, key: options.issuerKey });
   const { trusted } = await opened(options);
   const { origin, size, root } = trusted.checkpoint;
+  const { feePerGasMax: feePerGasMaxWei } = options;
+  const feeSetting = '--fee-per-gas-max; a tenth of it may be the tip';
   return withChain(options.rpc, options.chainId, async (provider) => {
     const signer = new Wallet(to0x(readSecret(options.key)), provider);
-    const contract = options.contract ?? (await deployLogAnchors(signer));
-    const transaction = await anchorCheckpoint(signer, contract, { origin: anchorOrigin(origin), size, root });
+    const contract = options.contract ?? (await deployLogAnchors(signer, feePerGasMaxWei, feeSetting));
+    const checkpoint = { origin: anchorOrigin(origin), size, root };
+    const transaction = await anchorCheckpoint(signer, contract, checkpoint, { feePerGasMaxWei, feeSetting });
     const shown = { origin, size, root: toHex(root), contract, sender: signer.address, transaction };
     if (options.issuer === undefined) return shown;
     const body = { chainId: options.chainId, contract: fromHex(contract.toLowerCase()), size, root };

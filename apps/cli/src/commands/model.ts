@@ -5,6 +5,7 @@ import { addDataOptions } from '../model/data.js';
 import { exportModel, type ExportOptions } from '../model/export.js';
 import { importModel, type ImportedReport, type ImportOptions } from '../model/import.js';
 import { initModel, type InitOptions } from '../model/init.js';
+import { columnTable } from '../model/column-table.js';
 import { addWishOptions } from '../model/wish.js';
 import type { Agreement } from '#libs/models';
 import { showProgress } from '../progress.js';
@@ -14,13 +15,15 @@ export function addModelCommands(program: Command): void {
   const model = program.command('model').description('make a manifest from data or a model file, and look at one');
   const init = model
     .command('init')
-    .description('look at data, choose a model with all its settings, and say why; writes manifest.json and plan.json');
+    .description(
+      'look at data, say what each column becomes, choose a model and say why; writes manifest.json and plan.json',
+    );
   addDataOptions(addWishOptions(init))
     .option('--json', 'print one JSON document')
     .action(async (options: InitOptions & OutputOptions) => {
       const made = await initModel(options, showProgress(options));
       printResult(options, made, () =>
-        [...made.why, ...made.notes, writtenWords(options.out), nextWords(options)].join('\n'),
+        [...made.why, ...made.notes, columnTable(made.columns), writtenWords(made), nextWords(options)].join('\n'),
       );
     });
   addCheck(model);
@@ -56,6 +59,12 @@ function addImport(model: Command): void {
         .choices(['scaled', 'raw'])
         .default('scaled'),
     )
+    .addOption(
+      new Option(
+        '--outputs <kind>',
+        'onnx, a label of numbers: what the file answers with, as the data set scales them or in their own unit; as --inputs without it',
+      ).choices(['scaled', 'raw']),
+    )
     .option('--axis <name=size...>', 'onnx: sizes of free axes')
     .option('--layers <file>', 'safetensors: a manifest, or the list of its layers; the planner chooses without it')
     .option('--map <file>', 'safetensors: JSON {"map": {"fc1.weight": "n0.W^T"}}; without it, names of parameters')
@@ -78,6 +87,7 @@ function addExport(model: Command): void {
     .option('--data <file>', 'a file as the model was trained on: all of it is compared')
     .option('--labels <file>', 'pictures and arrays: the file of their labels')
     .option('--arrays <array...>', 'npz: the arrays that are read, under names that the model knows: x=x_test')
+    .option('--text-field <name>', 'JSON lines: the member that holds the text, where the model learned from another')
     .option('--merge-lora', 'make adapters part of the layers that they are on')
     .option('--integers', 'tables: the ONNX model takes the integers of the data set, not your own numbers')
     .option('--json', 'print one JSON document')
@@ -88,6 +98,10 @@ function addExport(model: Command): void {
           ['onnx', made.onnx],
           ['safetensors', made.safetensors],
           ['takes', made.input],
+          ['answers', made.output],
+          ['', `each column of both: ${made.interface}`],
+          ['tensors', made.tensors],
+          ...made.warnings.map((warning) => ['warning', warning] as const),
           ['check', made.check === null ? 'none: no --data was given' : agreementWords(made.check)],
         ]),
       );
@@ -104,17 +118,21 @@ function importedText({ why, notes, check, before, out, ...rest }: ImportedRepor
       ['check', `on the ${check.set} set against ${check.against}: ${agreementWords(check)}`],
       ...before.metrics.map(({ name, value }) => [name, `${value.toPrecision(5)} before training`] as const),
     ]),
-    writtenWords(out),
+    writtenWords({ out, ...rest }),
   ].join('\n');
 }
 
-function writtenWords(out: string): string {
-  return `${out}/manifest.json has it, plan.json in plain numbers.`;
+function writtenWords({ out, replaced }: { readonly out: string; readonly replaced: boolean }): string {
+  const former = replaced ? ' The plan that stood there is replaced.' : '';
+  return `${out}/manifest.json has it, plan.json in plain numbers.${former}`;
 }
 
-/** Of two that are next, the one that a job needs; the other is `train`, on this machine. */
+/** On this machine, and as a job. */
 function nextWords({ from, out }: InitOptions): string {
-  return `Next: veritrain dataset seal --manifest ${out}/manifest.json --data ${from} --out FOLDER --key FILE`;
+  return [
+    `Next: veritrain train --manifest ${out}/manifest.json --data ${from} --out FOLDER   on this machine, or as a job`,
+    `      veritrain dataset seal --manifest ${out}/manifest.json --data ${from} --out FOLDER --key FILE`,
+  ].join('\n');
 }
 
 function agreementWords({ records, largestDifference, largestOutput, sameAnswers }: Agreement): string {

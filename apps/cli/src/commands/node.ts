@@ -7,6 +7,7 @@ import { moreOf, printResult, table, wholeNumber, type OutputOptions, type PageO
 import type { MachineOptions } from '../preflight/collect.js';
 import { postedPolicy, postPreflight, type PostOptions } from '../preflight/post.js';
 import { preflight, type PreflightReport } from '../preflight/preflight.js';
+import { nodeId } from './ids.js';
 import { addPostOptions } from './post-options.js';
 
 interface NodeView {
@@ -35,7 +36,7 @@ export function addNodeCommands(program: Command): Command {
     .action(list);
   for (const [name, { path, description }] of Object.entries(steering)) {
     addConnectionOptions(node.command(name).description(`${description}; for its operator and for administrators`))
-      .argument('<id>', 'node id, as in node list')
+      .argument('<id>', 'node id, as in node list', nodeId)
       .action(async (id: string, options: ConnectionOptions) => {
         const view = await apiOf(options).post<NodeView>(`nodes/${encodeURIComponent(id)}/${path}`, {});
         printResult(options, view, () => table([rowOf(view)]));

@@ -1,10 +1,13 @@
 /** `veritrain predict` and `veritrain evaluate`. */
 import type { Command } from 'commander';
+import { characterText } from '#libs/data';
+import { baselineLines } from '../model/baseline.js';
 import { usage } from '../model/data.js';
 import { metricLine } from '../model/metric-line.js';
 import { evaluate, predict, type PredictOptions } from '../model/predict.js';
+import type { Prediction } from '../model/predictions.js';
 import { continueText, type PromptOptions } from '../model/prompt.js';
-import { printResult, table, type OutputOptions } from '../output.js';
+import { log, printResult, table, type OutputOptions } from '../output.js';
 
 type Asked = OutputOptions &
   Partial<PromptOptions> &
@@ -14,8 +17,9 @@ type Asked = OutputOptions &
 
 export function addPredictCommands(program: Command): void {
   modelCommand(program, 'predict', 'run a trained model, exactly as it was trained: on new data, or on from a text')
-    .option('--data <file>', 'a file as the model was trained on')
-    .option('--out <file>', 'where predictions go, csv')
+    .option('--no-names', 'CSV: the first line is a row; columns are in the order of training, without the label')
+    .option('--data <file>', 'data as the model was trained on, labels aside; of pictures a folder or a single file')
+    .option('--out <file>', 'where predictions go: csv, or for .jsonl an object a line')
     .option('--prompt <text>', 'language models: text to go on from, in place of --data and --out')
     .option('--length <n>', 'with --prompt: tokens to add; 200 without it')
     .option('--temperature <t>', 'with --prompt: 0 takes the likeliest token, more is bolder; 0.8 without it')
@@ -30,6 +34,7 @@ export function addPredictCommands(program: Command): void {
       return printPredicted(options, await predict({ ...options, model, data, out }));
     });
   modelCommand(program, 'evaluate', 'measure a trained model on data with labels; exact counts')
+    .option('--no-names', 'CSV: the first line is a row, as in training')
     .requiredOption('--data <file>', 'a file as the model was trained on')
     .option('--json', 'print one JSON document')
     .action(async (options: PredictOptions & OutputOptions) => {
@@ -37,22 +42,32 @@ export function addPredictCommands(program: Command): void {
       printResult(options, measures, () =>
         table([
           ['rows', String(measures.rows)],
+          ...(measures.unlabelled === 0 ? [] : [['left out', `${measures.unlabelled} rows without a label`] as const]),
           ...measures.metrics.map(metricLine),
+          ...baselineLines(measures.baseline),
           ...remarkLines(measures),
-          floatLine(measures),
+          ...floatLines(measures),
         ]),
       );
     });
 }
 
-/** The float32 form of the model runs beside the exact one, as other programs would run it. */
-function floatLine({ floatDifference }: { readonly floatDifference: number }): readonly [string, string] {
-  return ['in float32', `answers differ by at most ${floatDifference.toPrecision(3)}`];
+/** The file that `model export` writes runs beside the exact net, on the same cells. */
+function floatLines({ floatDifference, floatRows, warnings, rows }: Floating): (readonly [string, string])[] {
+  const on = floatRows < rows ? `the first ${floatRows} of ${rows} rows` : `${rows} rows`;
+  return [
+    ['in float32', `an exported model.onnx differs by at most ${floatDifference.toPrecision(3)} on ${on}`],
+    ...warnings.map((warning) => ['warning', warning] as const),
+  ];
 }
 
-type Remarks = Pick<Awaited<ReturnType<typeof predict>>, 'unseen' | 'missing' | 'clamped' | 'notes'>;
+type Floating = Pick<Awaited<ReturnType<typeof predict>>, 'floatDifference' | 'floatRows' | 'warnings' | 'rows'>;
+type Remarks = Pick<
+  Awaited<ReturnType<typeof predict>>,
+  'rows' | 'unseen' | 'unseenValues' | 'missing' | 'clamped' | 'notes'
+>;
 
-function remarkLines({ unseen, missing, clamped, notes }: Remarks): (readonly [string, string])[] {
+function remarkLines({ rows, unseen, unseenValues, missing, clamped, notes }: Remarks): (readonly [string, string])[] {
   const lines = [
     ['never seen', unseen],
     ['missing', missing],
@@ -60,13 +75,20 @@ function remarkLines({ unseen, missing, clamped, notes }: Remarks): (readonly [s
   ] as const;
   const noted = notes.map((note) => ['note', note] as const);
   const found = lines.flatMap(([what, columns]) => {
-    const words = Object.entries(columns).map(([name, count]) => `${count} in column ${name}`);
+    const words = Object.entries(columns).map(([name, count]) => {
+      const some = what === 'never seen' ? unseenValues[name]!.map((value) => JSON.stringify(value)) : [];
+      return `${count} in column ${name}${some.length === 0 ? '' : ` (${some.join(', ')})`}`;
+    });
     return words.length === 0 ? [] : [[what, words.join(', ')] as const];
   });
-  return [...found, ...noted];
+  const unknown = Object.keys(unseen).filter((name) => unseen[name]! + (missing[name] ?? 0) === rows);
+  const spelt = `no cell of column ${unknown.join(', ')} is as in training: look at how its values are spelled`;
+  return [...found, ...(unknown.length === 0 ? [] : [['warning', spelt] as const]), ...noted];
 }
 
 function printText(options: OutputOptions, made: Awaited<ReturnType<typeof continueText>>): void {
+  if (made.unknown.length > 0)
+    log(`note: the tokenizer does not know ${made.unknown.slice(0, 10).map(characterText).join(', ')} of the prompt`);
   printResult(options, made, () => `${made.prompt}${made.text}`);
 }
 
@@ -74,11 +96,23 @@ function printPredicted(options: OutputOptions, made: Awaited<ReturnType<typeof 
   printResult(options, made, () =>
     table([
       ['predictions', `${made.rows} rows in ${made.out}: ${made.columns.join(', ')}`],
+      ['row', `counts the ${made.counted}`],
+      ...made.first.map(predictionLine),
       ...(made.ignored.length > 0 ? [['not used', `columns ${made.ignored.join(', ')} of the data`] as const] : []),
       ...remarkLines(made),
-      floatLine(made),
+      ...floatLines(made),
     ]),
   );
+}
+
+/** Names and values of a row, of the first columns where there are many. */
+function predictionLine({ row, ...cells }: Prediction): readonly [string, string] {
+  const words = Object.entries(cells).map(([name, value]) => `${name} ${quoted(value)}`);
+  return [`row ${row}`, [...words.slice(0, 8), ...(words.length > 8 ? ['…'] : [])].join(', ')];
+}
+
+function quoted(value: string | number): string {
+  return typeof value === 'string' && /^$|[\s",]/.test(value) ? JSON.stringify(value) : String(value);
 }
 
 function modelCommand(program: Command, name: string, description: string): Command {
@@ -86,7 +120,10 @@ function modelCommand(program: Command, name: string, description: string): Comm
     .command(name)
     .description(description)
     .requiredOption('--model <folder>', 'a trained model: manifest.json, header.json, weights.bin')
-    .option('--labels <file>', 'pictures and arrays: the file of their labels')
+    .option(
+      '--labels <file>',
+      'pictures: a table that names them, for evaluate with labels; arrays: the file of labels',
+    )
     .option('--arrays <array...>', 'npz: the arrays that are read, under names that the model knows: x=x_test')
-    .option('--no-names', 'CSV: the first line is a row; columns are in the order of training');
+    .option('--text-field <name>', 'JSON lines: the member that holds the text, where the model learned from another');
 }

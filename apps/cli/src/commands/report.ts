@@ -24,9 +24,10 @@ import {
   type Report,
   type Reviewer,
 } from '#libs/review';
+import { isoTime, judgingTime, timeText } from '../judging-time.js';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { agreeOnOrigin, modelFiles } from '../report/model-files.js';
-import { collect, exportText, materialText, startText, unixSeconds } from './bundle.js';
+import { collect, exportText, materialText, startText } from './bundle.js';
 
 const reportBytesMax = 2 * 1024 * 1024;
 const keyBytesMax = 4096;
@@ -76,8 +77,8 @@ export function addReportCommands(program: Command): void {
     .option('--policy <file>', 'your own appraisal policy')
     .option('--verification-key <hex>', keyText, digest)
     .option('--start <file>', startText)
-    .option('--at <unix>', 'judge as of this time too, beside when the evidence was fresh', unixSeconds)
-    .option('--material <file>', `${materialText}; counts for --at alone`, collect, [])
+    .option('--at <time>', `judge as of then too, beside when the evidence was fresh: ${timeText}`, judgingTime)
+    .option('--material <file>', `${materialText}; policies aside, it counts for --at alone`, collect, [])
     .option('--log-export <file>', `${exportText}; counts for --at alone`)
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: MakeOptions) => {
@@ -164,7 +165,7 @@ async function makeOther(file: string, format: DocumentFormat, options: MakeOpti
   );
 }
 
-/** Material counts as of a time that somebody names: what came later says nothing about when the evidence was fresh. */
+/** Material counts as of a time that somebody names: policies aside, it says nothing about when the evidence was fresh. */
 async function reportOn(file: string, times: readonly (number | null)[], options: JudgedBy): Promise<Report> {
   const all = [];
   for (const at of times) all.push({ at, verdict: await judged(file, at, options) });
@@ -181,7 +182,8 @@ function judged(
     ...(policy !== undefined && { policy }),
     ...(verificationKey !== undefined && { verificationKey }),
     ...(start !== undefined && { start }),
-    ...(at !== null && { at, material }),
+    ...{ material, policiesAlone: at === null },
+    ...(at !== null && { at }),
     ...(at !== null && logExport !== undefined && { logExport }),
   });
 }
@@ -198,6 +200,9 @@ function linesOf({ bundle, jobId, judgements }: Report): [string, string][] {
   return [
     ['bundle', `${bundle.sha256}, ${bundle.bytes} bytes`],
     ['job', jobId],
-    ...judgements.map(({ at, heading }): [string, string] => [at === null ? 'when fresh' : `as of ${at}`, heading]),
+    ...judgements.map(({ at, heading }): [string, string] => [
+      at === null ? 'when fresh' : `as of ${isoTime(at)}`,
+      heading,
+    ]),
   ];
 }

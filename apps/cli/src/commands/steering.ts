@@ -5,6 +5,7 @@ import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connecti
 import { eventLine } from '../job/event-line.js';
 import { printJob, progressOf } from '../job/print-job.js';
 import { log, moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
+import { jobId } from './ids.js';
 
 const steering = {
   cancel: 'cancel a job whose escrow has not started',
@@ -16,7 +17,8 @@ const steering = {
 export function addSteeringCommands(job: Command): void {
   const command = (name: string, description: string): Command =>
     addConnectionOptions(job.command(name).description(description));
-  const withJob = (name: string, description: string): Command => command(name, description).argument('<id>', 'job id');
+  const withJob = (name: string, description: string): Command =>
+    command(name, description).argument('<id>', 'job id', jobId);
   withJob('watch', 'show a job until it ends').action(async (id: string, options: ConnectionOptions) => {
     const view = await followJob(id, apiOf(options), (event) => log(eventLine(event)));
     printJob(view, options);

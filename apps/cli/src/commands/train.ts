@@ -2,11 +2,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readJson } from '#libs/client';
 import { edgeWords } from '../job/edge-words.js';
+import { baselineLines } from '../model/baseline.js';
 import { addDataOptions, usage, type DataOptions } from '../model/data.js';
 import { metricLine } from '../model/metric-line.js';
-import { trainModel, type TrainedReport } from '../model/train.js';
+import { overfitLine } from '../model/overfit-line.js';
+import { trainModel, type TrainedReport, type TrainingWatch } from '../model/train.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
-import { runEngine, type EngineProgress, type EngineReport } from '../train/engine-process.js';
+import { runEngine, type EngineReport } from '../train/engine-process.js';
 import { runVector } from '../train/vector.js';
 
 interface TrainOptions extends OutputOptions, DataOptions {
@@ -42,7 +44,7 @@ export function addTrainCommand(program: Command): void {
       const { data, manifest, out } = options;
       if (data !== undefined) {
         if (manifest === undefined || out === undefined) throw usage('--manifest and --out beside --data', 'neither');
-        return printTrained(options, await trainModel({ ...options, data, manifest, out }, sayProgress));
+        return printTrained(options, await trainModel({ ...options, data, manifest, out }, saying));
       }
       if (options.checkpoint !== undefined) throw usage('--data beside --checkpoint', 'none');
       const report = await reportOf(options);
@@ -55,20 +57,42 @@ export function addTrainCommand(program: Command): void {
     });
 }
 
-function sayProgress({ step, loss, accuracy, edges }: EngineProgress, of: number): void {
-  const figures = [`loss ${loss.toFixed(4)}`, `met ${(100 * accuracy).toFixed(1)} %`, ...edgeWords(edges)];
-  log([`step ${step} of ${of}`, ...figures].join('  '));
-}
+const saying: TrainingWatch = {
+  onProgress({ step, loss, accuracy, edges }, of) {
+    const figures = [`loss ${loss.toFixed(4)}`, `met ${(100 * accuracy).toFixed(1)} %`, ...edgeWords(edges)];
+    log([`step ${step} of ${of}`, ...figures].join('  '));
+  },
+  onEvaluation(step, metrics) {
+    log(
+      [`validation at step ${step}`, ...metrics.map(({ name, value }) => `${name} ${value.toPrecision(5)}`)].join('  '),
+    );
+  },
+};
 
-function printTrained(options: OutputOptions, report: TrainedReport): void {
-  const { model, digest, steps: done, resumedFrom, samplesPerSecond, rows, metrics, warning, where, notes } = report;
+function printTrained(options: TrainOptions, report: TrainedReport): void {
+  const {
+    model,
+    digest,
+    steps: done,
+    resumedFrom,
+    samplesPerSecond,
+    rows,
+    metrics,
+    baseline,
+    overfit,
+    warning,
+    where,
+    notes,
+    bestStep,
+  } = report;
   printResult(options, report, () =>
     table([
       ['model', model],
       [
         'state',
-        `${digest} after ${done} steps${resumedFrom === 0 ? '' : `, of which a checkpoint had ${resumedFrom}`}`,
+        `${digest} after ${bestStep ?? done} steps${resumedFrom === 0 ? '' : `, of which a checkpoint had ${resumedFrom}`}`,
       ],
+      ...(bestStep === null ? [] : [['best', `step ${bestStep} of ${done} that were made`] as const]),
       [
         'rows',
         [
@@ -79,7 +103,9 @@ function printTrained(options: OutputOptions, report: TrainedReport): void {
       ],
       ...notes.map((note) => ['note', note] as const),
       ...(metrics?.metrics ?? []).map(metricLine),
+      ...(baseline === null ? [] : baselineLines(baseline)),
       ['samples/s', Math.round(samplesPerSecond).toLocaleString('en')],
+      ...(overfit === null ? [] : [overfitLine(overfit, options.checkpoint === undefined)]),
       ...(warning === null ? [] : [['warning', warningLine(warning)] as const]),
       ['', where],
     ]),

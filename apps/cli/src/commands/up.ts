@@ -40,11 +40,13 @@ async function up(options: UpOptions): Promise<void> {
   const folder = resolve(options.folder);
   let isStopping = false;
   const stopped = new Promise<void>((end) => {
-    const stop = (): void => {
+    // Whoever signals a whole group reaches it more than once: a second signal must not end it before it has stopped.
+    const stop = (signal: NodeJS.Signals): void => {
+      if (!isStopping) log(`${signal}: stopping`);
       isStopping = true;
       end();
     };
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
   });
   const start = options.profile === 'distributed' ? startDistributed : startEmbedded;
   const system = await start({
@@ -80,6 +82,7 @@ async function up(options: UpOptions): Promise<void> {
     await Promise.race([stopped, ended]);
   } finally {
     await system.stop();
+    log('stopped');
   }
 }
 

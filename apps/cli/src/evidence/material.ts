@@ -41,10 +41,7 @@ export function readEndorsements(files: MaterialFiles): Endorsements {
     files.collateral && parseCollateralBundle(fromUtf8(readBytes(files.collateral, collateralFileMax)));
   return {
     certificates: files.cert.flatMap(readCertificates),
-    crls: [
-      ...files.crl.map((path) => unarmoured(readBytes(path, listFileMax))),
-      ...(collateral ? collateral.crls : []),
-    ],
+    crls: [...files.crl.map(readRevocationList), ...(collateral ? collateral.crls : [])],
     rims: files.rim.map((path) => readBytes(path, rimFileMax)),
     ocspAnswers: files.ocsp.map((path) => ({ response: readBytes(path, ocspFileMax) })),
     ...(collateral && { collateral: collateral.collateral }),
@@ -64,7 +61,9 @@ function readCertificates(path: string): Uint8Array[] {
   return bytes[0] === 0x30 ? [bytes] : parsePemCertificates(fromUtf8(bytes)).map(({ raw }) => raw);
 }
 
-function unarmoured(bytes: Uint8Array): Uint8Array {
+/** DER of a file in DER or PEM, not yet looked into. @throws ConfigurationError FILE_* */
+export function readRevocationList(path: string): Uint8Array {
+  const bytes = readBytes(path, listFileMax);
   if (bytes[0] === 0x30) return bytes;
   const [, body] = /-----BEGIN X509 CRL-----([^-]+)-----END X509 CRL-----/.exec(new TextDecoder().decode(bytes)) ?? [];
   return body === undefined ? bytes : new Uint8Array(Buffer.from(body, 'base64'));

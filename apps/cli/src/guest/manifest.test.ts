@@ -79,6 +79,10 @@ describe('a manifest', () => {
     await expect(verifyManifestFile(file, asked)).rejects.toMatchObject({ code: 'GUEST_FIRMWARE' });
     const stranger = await ed25519.getPublicKeyAsync(new Uint8Array(32).fill(8));
     await expect(verifyManifestFile(file, { ...asked, publicKey: stranger })).rejects.toThrow(/COSE_/);
+    await expect(verifyManifestFile('README.md', asked)).rejects.toMatchObject({
+      code: 'CBOR_MALFORMED',
+      detail: { got: expect.stringContaining('README.md: not a signed manifest') as string },
+    });
     await expect(verifyManifestFile(file, { publicKey, sources: { cache: folder } })).rejects.toMatchObject({
       code: 'GUEST_FIRMWARE_FILE',
     });

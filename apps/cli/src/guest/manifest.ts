@@ -128,7 +128,7 @@ interface VerifiedManifest {
 
 /** @throws Rejection COSE_*, CBOR_*, DOCUMENT_*, GUEST_FIRMWARE, GUEST_MANIFEST, SNP_*; ConfigurationError FILE_*, GUEST_* */
 export async function verifyManifestFile(file: string, request: VerifyRequest): Promise<VerifiedManifest> {
-  const manifest = await verifyGuestManifest(readBytes(file, manifestBytesMax), request.publicKey);
+  const manifest = await signedManifest(file, request.publicKey);
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-rebuild-'));
   try {
     const built = request.rebuild === true ? await rebuild(manifest, folder, request.sources) : null;
@@ -141,6 +141,17 @@ export async function verifyManifestFile(file: string, request: VerifyRequest): 
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function signedManifest(file: string, publicKey: Uint8Array): Promise<GuestManifest> {
+  return verifyGuestManifest(readBytes(file, manifestBytesMax), publicKey).catch((error: unknown) => {
+    if (!(error instanceof Rejection) || !/^(CBOR_|COSE_MALFORMED$)/.test(error.code)) throw error;
+    throw new Rejection(error.code, {
+      ...{ expected: 'a signed measurement manifest', rule: error.detail.rule },
+      got: `${file}: not a signed manifest (${error.detail.got})`,
+      action: 'name the file that guest manifest --out wrote, or that came with the release',
+    });
+  });
 }
 
 async function rebuild(

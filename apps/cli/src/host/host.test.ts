@@ -5,7 +5,13 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
 import { startProcess, tailOf } from '#libs/process';
-import { buildSnpReport } from '#libs/simulated-vendor';
+import {
+  buildSnpReport,
+  createSimulatedVendor,
+  signSnpReport,
+  simulatedMeasurement,
+  snpReportSigner,
+} from '#libs/simulated-vendor';
 import { writeFakeQemu } from '#test/fake-qemu';
 import { writeMadeHost } from '#test/made-host';
 import { madeGuest, withListed, writeMadeGuest, type MadeGuest } from '#test/made-guest';
@@ -34,7 +40,7 @@ const host = (change: Readonly<Record<string, string | null>> = {}): string => w
 async function preflight(change: Readonly<Record<string, string | null>> = {}, ...more: readonly string[]) {
   const named = ['--root', host(change), '--qemu', qemu, '--dir', folder, '--offline', '--cache', at('cache')];
   const ran = await runCommand('host', 'preflight', ...named, ...more);
-  const checks = ran.json['checks'] as { name: string; state: string; found: string; action: string }[];
+  const checks = (ran.json['checks'] ?? []) as { name: string; state: string; found: string; action: string }[];
   return { ...ran, of: (name: string) => checks.find((check) => check.name === name)!, checks };
 }
 
@@ -88,10 +94,106 @@ describe('preflight', () => {
     expect(Number.parseInt(named.of('disk').found, 10)).toBeGreaterThan(0);
   });
 
-  it.skipIf(!existsSync(samplesRoot))('reads the firmware of a recorded machine', async () => {
-    const report = join(samplesRoot, 'amd-snp/turin-v5-vcek-azure/report.bin');
-    const { of } = await preflight({}, '--report', report, '--policy', at('floors.json'));
-    expect(of('firmware TCB').found).toMatch(/^Turin .*snp/);
+  it('does not take a file for a certificate because it has bytes', async () => {
+    write(at('report.bin'), buildSnpReport({}));
+    write(at('README.md'), '# not a certificate\n');
+    const { code, of } = await preflight({}, '--report', at('report.bin'), '--vcek', at('README.md'));
+    expect([code, of('VCEK certificate')]).toMatchObject([
+      1,
+      { state: 'missing', found: expect.stringContaining('no X.509 certificate') as string },
+    ]);
+    expect((await preflight({}, '--vcek', at('README.md'))).of('VCEK certificate').state).toBe('missing');
+  });
+
+  it('opens the policy without a report, too', async () => {
+    expect(codeOf(await preflight({}, '--policy', at('nope.json')))).toBe('FILE_UNREADABLE');
+    write(at('no-policy.json'), '{}');
+    expect(codeOf(await preflight({}, '--policy', at('no-policy.json')))).toBe('DOCUMENT_SHAPE');
+  });
+
+  it('refuses a simulated report, and names it so', async () => {
+    const vendor = await createSimulatedVendor({ product: 'Milan', at: Math.floor(Date.now() / 1000) });
+    const reportOf = (measurement: Uint8Array): Promise<Uint8Array> =>
+      signSnpReport(
+        buildSnpReport({
+          MEASUREMENT: measurement,
+          CHIP_ID: vendor.hwid,
+          REPORTED_TCB: Uint8Array.of(4, 0, 0, 0, 0, 0, 24, 219),
+        }),
+        snpReportSigner(vendor.vcekKey),
+      );
+    write(at('report.bin'), await reportOf(simulatedMeasurement));
+    const bare = await preflight({}, '--report', at('report.bin'), '--policy', at('floors.json'));
+    expect([bare.code, bare.json['simulated'], bare.of('firmware TCB').state]).toEqual([1, true, 'missing']);
+    expect(bare.of('firmware TCB').found).toMatch(/^SIMULATED: Milan/);
+
+    write(at('report.bin'), await reportOf(new Uint8Array(48).fill(7)));
+    write(at('vcek.der'), vendor.vcek);
+    const given = await preflight({}, '--report', at('report.bin'), '--vcek', at('vcek.der'));
+    expect([given.code, given.json['simulated']]).toEqual([1, true]);
+    for (const name of ['firmware TCB', 'VCEK certificate'])
+      expect(given.of(name)).toMatchObject({
+        state: 'missing',
+        found: expect.stringMatching(/^SIMULATED: /) as string,
+      });
+  });
+
+  it('ticks no TCB that has no floor to be held against', async () => {
+    write(at('report.bin'), buildSnpReport({}));
+    const floors = JSON.parse(readFileSync(at('floors.json'), 'utf8')) as { snp: object };
+    write(at('no-floors.json'), JSON.stringify({ ...floors, snp: { ...floors.snp, tcbFloors: [] } }));
+    const { of } = await preflight({}, '--report', at('report.bin'), '--policy', at('no-floors.json'));
+    expect(of('firmware TCB')).toMatchObject({
+      state: 'warning',
+      action: expect.stringContaining('no floor to hold it against') as string,
+    });
+  });
+
+  describe.skipIf(!existsSync(samplesRoot))('of a recorded machine', () => {
+    const recorded = (machine: string, file: string): string => join(samplesRoot, 'amd-snp', machine, file);
+    const milan = 'milan-v3-vcek';
+    const judge = (report: string, vcek: string) =>
+      preflight({}, '--report', report, '--vcek', vcek, '--policy', at('floors.json'));
+
+    it('reads the firmware, and says that nothing vouches for it', async () => {
+      const report = recorded('turin-v5-vcek-azure', 'report.bin');
+      const { of } = await preflight({}, '--report', report, '--policy', at('floors.json'));
+      expect(of('firmware TCB').found).toMatch(/^Turin .*snp.*nothing vouches/);
+      expect(of('firmware TCB').state).not.toBe('ok');
+    });
+
+    it('verifies the report under the certificate, up to AMD’s root where the chain is at hand', async () => {
+      const alone = await judge(recorded(milan, 'report.bin'), recorded(milan, 'vcek.der'));
+      expect(alone.of('VCEK certificate')).toMatchObject({
+        state: 'warning',
+        found: expect.stringContaining('AMD’s chain is not at hand: COLLATERAL_OFFLINE') as string,
+      });
+      expect(alone.of('firmware TCB').state).not.toBe('ok');
+      const der = readFileSync(recorded(milan, 'vcek.der'));
+      const leaf = `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+      const issuers = ['ask-milan.pem', 'ark-milan.pem'].map((name) => readFileSync(recorded('anchors', name), 'utf8'));
+      write(at('chain.pem'), [leaf, ...issuers].join(''));
+      const whole = await judge(recorded(milan, 'report.bin'), at('chain.pem'));
+      expect(whole.of('VCEK certificate'), JSON.stringify(whole.checks)).toMatchObject({ state: 'ok' });
+      expect(whole.of('firmware TCB').found).not.toContain('nothing vouches');
+    });
+
+    it.each([
+      ['another chip’s certificate', milan, 'milan-v2-vcek-smt', /SNP_/],
+      ['another product’s certificate', milan, 'turin-v5-vcek-azure', /SNP_/],
+    ])('refuses %s', async (_, machine, other, code) => {
+      const { code: status, of } = await judge(recorded(machine, 'report.bin'), recorded(other, 'vcek.der'));
+      expect([status, of('VCEK certificate').state]).toEqual([1, 'missing']);
+      expect(of('VCEK certificate').found).toMatch(code);
+    });
+
+    it('refuses a report that was changed after it was signed', async () => {
+      const report = readFileSync(recorded(milan, 'report.bin'));
+      report[0x50]! ^= 1;
+      write(at('changed.bin'), report);
+      const { code, of } = await judge(at('changed.bin'), recorded(milan, 'vcek.der'));
+      expect([code, of('VCEK certificate').found]).toEqual([1, expect.stringContaining('SNP_REPORT_SIGNATURE')]);
+    });
   });
 
   it('of profile dev asks for QEMU alone, and says SIMULATED', async () => {

@@ -22,6 +22,10 @@ it('tells what was counted on the edges of the net', () => {
 it('tells what was measured on the validation set, exactly', () => {
   const metrics = [{ metric: 'accuracy', numerator: '9', denominator: '12' }];
   expect(lineOf('evaluation', { step: 8, metrics })).toBe('validation at step 8  accuracy 9/12');
+  const loss = { metric: 'loss', numerator: '6428818', denominator: '200' };
+  expect(lineOf('evaluation', { step: 8, metrics: [loss] })).toBe(
+    'validation at step 8  loss 0.4905 (exact loss 6428818/200 × 2^-16)',
+  );
 });
 
 it('names an event that it has no words for', () => {

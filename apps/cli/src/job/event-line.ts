@@ -1,6 +1,10 @@
 /** One line for people about one event of a job. */
 import { claim, type EdgeFigures, type ServerEvent } from '#libs/client';
+import { exactWords } from '../model/metric-line.js';
 import { edgeWords } from './edge-words.js';
+
+/** What 1 of a loss's sum is, in nats (libs/step/SPEC.md §29). */
+const lossScale = 2 ** -16;
 
 export function eventLine({ type, data }: ServerEvent): string {
   const event = data as Record<string, number | string | null>;
@@ -38,9 +42,14 @@ interface Evaluation {
   readonly metrics: readonly { readonly metric: string; readonly numerator: string; readonly denominator: string }[];
 }
 
-/** What the node says it measured on the validation set. */
+/** What the node says it measured on the validation set; of a loss the unit is the same for all data. */
 function evaluationLine({ step, metrics }: Evaluation): string {
-  const figures = metrics.map(({ metric, numerator, denominator }) => `${metric} ${numerator}/${denominator}`);
+  const figures = metrics.map(({ metric, numerator, denominator }) => {
+    const counts = `${numerator}/${denominator}`;
+    if (metric !== 'loss') return `${metric} ${counts}`;
+    const nats = (Number(numerator) / Number(denominator)) * lossScale;
+    return `loss ${nats.toPrecision(4)} (${exactWords({ metric, name: metric, numerator, denominator, scale: lossScale })})`;
+  });
   return [`validation at step ${step}`, ...figures].join('  ');
 }
 

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ConfigurationError } from '#attestation/base';
+import { ConfigurationError, reportedError, type CodedError } from '#attestation/base';
 import { nodeCommand, startProcess, tailOf, within } from '#libs/process';
 
 export interface RunningProcess {
@@ -25,7 +25,7 @@ const stopWithinMs = 5_000;
  *
  * @param called  what this one of several is called; absent: as the app
  * @param under  command that it is started under, such as nsenter with its arguments; the process id must stay its own
- * @throws ConfigurationError PROCESS_START with the end of its log
+ * @throws CodedError that the app ended with; ConfigurationError PROCESS_START with the end of its log where there is none
  */
 export async function startApp(
   name: string,
@@ -45,14 +45,32 @@ export async function startApp(
   const ready = await within(readyWithinMs, Promise.race([readyLine(child), exited.then(() => undefined)]));
   if (ready === undefined) {
     await kill();
-    throw new ConfigurationError('PROCESS_START', {
-      expected: `${called} to start`,
-      got: tail().trim().split('\n').slice(-5).join(' | ') || 'no output',
-      rule: 'embedded system',
-      action: `read ${join(folder, `${called}.log`)}`,
-    });
+    throw startError(called, tail(), join(folder, `${called}.log`));
   }
   return { name: called, pid: child.pid!, ready, exited, stop: () => started.stop(stopWithinMs), kill };
+}
+
+function startError(called: string, tail: string, log: string): CodedError {
+  const lines = tail.trim().split('\n');
+  const reports = lines.filter((line) => line.startsWith('{"family":')).map(reportOf);
+  const report = reports.findLast((one) => one !== null);
+  if (report !== undefined && report !== null) {
+    return reportedError({ ...report, got: `${called}: ${report.got}`, action: report.action ?? `read ${log}` });
+  }
+  return new ConfigurationError('PROCESS_START', {
+    expected: `${called} to start`,
+    got: lines.slice(-5).join(' | ') || 'no output',
+    rule: 'embedded system',
+    action: `read ${log}`,
+  });
+}
+
+function reportOf(line: string): Record<'code' | 'got' | 'action', string> | null {
+  try {
+    return JSON.parse(line) as Record<'code' | 'got' | 'action', string>;
+  } catch {
+    return null;
+  }
 }
 
 function keepLog(child: ChildProcess, path: string): () => string {

@@ -1,0 +1,14 @@
+/** Ids that commands take: what can be none is refused before anything is asked. */
+import { InvalidArgumentError } from 'commander';
+
+/** @throws InvalidArgumentError */
+export function jobId(text: string): string {
+  if (/^0x[0-9a-f]{64}$/.test(text)) return text;
+  throw new InvalidArgumentError('No job id: 0x and 64 hexadecimal digits, as veritrain job list shows.');
+}
+
+/** @throws InvalidArgumentError */
+export function nodeId(text: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text;
+  throw new InvalidArgumentError('No node id: a UUID, as veritrain node list shows.');
+}
