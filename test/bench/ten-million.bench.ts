@@ -12,9 +12,9 @@ export async function run(): Promise<BenchResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-large-'));
   try {
     const results: BenchResult[] = [];
-    for (const { name, args } of [denseRun(folder, steps), transformerRun(folder, steps)]) {
-      const checkpoint = join(folder, 'checkpoint');
-      const going = ['--out', join(folder, 'model'), '--checkpoint', checkpoint, '--checkpoint-every', '1'];
+    for (const [i, { name, args }] of [denseRun(folder, steps), transformerRun(folder, steps)].entries()) {
+      const checkpoint = join(folder, `checkpoint-${i}`);
+      const going = ['--out', join(folder, `model-${i}`), '--checkpoint', checkpoint, '--checkpoint-every', '1'];
       const { code, stderr, json, peakBytes } = await runCli([...args, ...going]);
       if (code !== 0) throw new Error(stderr);
       const seconds = 32 / Math.max(1, Number(json['samplesPerSecond']));

@@ -38,7 +38,8 @@ it('is proved instead where its escrow agreed to that: same bits, paid by proofs
   const manifest = smallManifest({ steps: segmentSteps * segments, superblock: segmentSteps });
   const file = writeManifest(join(test.folder, 'manifest.json'), manifest);
   const files = writeSmallFiles(join(test.folder, 'provable'), 4096);
-  const sealing = { manifest: file, ...files, out: join(test.folder, 'data'), provable: true };
+  // Of profiles that the chain takes, one whose proofs cover a superblock each.
+  const sealing = { manifest: file, ...files, out: join(test.folder, 'data'), provable: true, proofProfile: 'chain64' };
   await sealFiles({ ...sealing, key: join(test.profile.broker.keysFolder, 'data.json') });
   const request = { manifest: file, dataset: sealing.out, segmentSteps, provider: test.system.provider };
   const order = { ...request, rewardWei: 10n ** 18n, onLapse: 'zk' } as const;

@@ -58,6 +58,7 @@ describe.skipIf(!hasBrowser)('the console of npm run serve', () => {
     }
     expect(new Set(paths).size).toBe(2);
     await page.screenshot({ path: join(screenshots, 'live-job.png') });
+    await page.getByRole('heading', { name: /^Job .* SIMULATED/ }).waitFor();
     test.gate.open();
     await page.getByRole('link', { name: 'Judge the evidence' }).click();
     await page.waitForSelector('#verdict');

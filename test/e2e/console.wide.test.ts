@@ -230,7 +230,7 @@ async function answerWith(page: Page, isKept: (text: string) => boolean): Promis
 const sink = `
   const textNode = document.createTextNode.bind(document);
   document.createTextNode = (text) => {
-    if (!text.includes('<')) return textNode(text);
+    if (!String(text).includes('<')) return textNode(text);
     const element = document.createElement('span');
     element.innerHTML = text;
     return element;

@@ -212,7 +212,9 @@ describe.runIf(hasServers)('veritrain up --profile distributed', () => {
     const child = run(['--folder', folder, '--port', '0', '--json']);
     started.push(child);
     let out = '';
+    let said = '';
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await expect.poll(() => out.includes('\n') || child.exitCode !== null, { timeout: 200_000 }).toBe(true);
     const ready = JSON.parse(out) as Record<string, string>;
     expect(ready).toMatchObject({ ready: true, profile: join(folder, 'up', 'client.json') });
@@ -226,8 +228,9 @@ describe.runIf(hasServers)('veritrain up --profile distributed', () => {
     expect(pids).toContain(postmaster);
     expect(pids.length).toBeGreaterThanOrEqual(8);
     child.kill('SIGTERM');
-    await once(child, 'exit');
+    await once(child, 'close');
     expect(child.exitCode).toBe(0);
+    expect(said).toMatch(/SIGTERM: stopping\n(.*\n)*stopped\n/);
     expect(pids.filter(isAlive)).toEqual([]);
     expect(existsSync(join(folder, 'up', 'postgres', 'postmaster.pid'))).toBe(false);
   }, 300_000);

@@ -41,6 +41,12 @@ describe('a job of high value', () => {
     expect(bundle.seal).not.toBeNull();
   });
 
+  it('is committed by the host when it has the proofs itself, and not before', () => {
+    const log = readFileSync(join(folder, 'high-value', 'logs', 'host-agent.log'), 'utf8');
+    const steps = [...log.matchAll(/"step":"(keep|commit|finalize)"/g)].map(([, step]) => step);
+    expect(steps).toEqual(['keep', 'commit', 'finalize']);
+  });
+
   it.each<[string, string, (b: EvidenceBundle) => EvidenceBundle]>([
     [
       'without its proofs',

@@ -32,7 +32,7 @@ it('is planned and sealed in bounded memory, and says how far it is', { timeout:
   const plan = join(folder, 'plan');
   const planned = await runCli(['model', 'init', '--from', data, '--target', 'kind', '--out', plan]);
   expect(planned, planned.stderr).toMatchObject({ code: 0, json: { plan: { task: 'classify' } } });
-  expect(stagesOf(planned.stderr)).toEqual(['look', 'read', 'measure']);
+  expect(stagesOf(planned.stderr)).toEqual(['look', 'read', 'measure', 'encode']);
   const manifest = join(plan, 'manifest.json');
   const out = join(folder, 'sealed');
   const sealed = await runCli([

@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)('preflight', () => {
   it('says who may not post, and where there is no such node', async () => {
     expect((await post({}, 'otherOperator')).json).toMatchObject({ error: { code: 'NODE_UNKNOWN' } });
     expect((await post({}, 'client')).json).toMatchObject({ error: { code: 'ROLE_FORBIDDEN' } });
-    expect((await post({}, 'operator', 'mine')).json).toMatchObject({ error: { code: 'REQUEST_MALFORMED' } });
+    expect((await post({}, 'operator', 'mine')).json).toMatchObject({ error: { code: 'USAGE' } });
   });
 
   it('stands on the page of the node: found, expected, what to do and when, as text', async () => {

@@ -418,8 +418,7 @@ describe('what is withheld costs nobody their own money', () => {
 describe('at the end', () => {
   it('everybody takes out what is theirs, and the contract is empty', async () => {
     const provider = market.as('provider');
-    const { free } = await provider.stakeOf(await provider.signer.getAddress(), native);
-    await provider.releaseStake(native, free);
+    await provider.stakeDownTo(native, 0n);
     for (const role of ['client', 'provider', 'challenger', 'treasury'] as const)
       await market.as(role).withdraw(native);
     expect(await market.chain.getBalance(market.deployment.settlement)).toBe(0n);

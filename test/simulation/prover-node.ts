@@ -63,7 +63,14 @@ export class ProverNode extends SimulatedNode {
 
   private acquireProof(at: Assignment, jobId?: string) {
     const never = new AbortController().signal;
-    const question = { auth: '', nodeId: this.id, waitMs: 0, countOnly: false, ...(jobId !== undefined && { jobId }) };
+    const question = {
+      auth: '',
+      nodeId: this.id,
+      waitMs: 0,
+      countOnly: false,
+      insists: false,
+      ...(jobId !== undefined && { jobId }),
+    };
     return at.acquireProof(this.principal, question, never);
   }
 

@@ -1,7 +1,7 @@
 /** What `job submit` asks for on each kind of chain, and what hosts and provers with default settings say to it. */
 import { describe, expect, it } from 'vitest';
 import { fromHex, to0x, utf8, type Rejection } from '#attestation/base';
-import { encodeJobSpec, escrowIdOf, jobIdOf, JobMode, termsFit, type JobSpec } from '#attestation/records';
+import { closingBond, encodeJobSpec, escrowIdOf, jobIdOf, JobMode, termsFit, type JobSpec } from '#attestation/records';
 import { termsFor, type Agreed, type EscrowParties, type Order } from '#libs/client';
 import { chainKinds, chainSettings, type ChainKind } from '#libs/settlement';
 import { profileManifest, type Manifest } from '#libs/step';
@@ -165,6 +165,22 @@ describe.each(chainKinds)('Z-H2 windows of a run on a chain of kind %s', (kind) 
     expect(pays([])).toThrow(expect.objectContaining({ code: 'PROVER_JOB' }));
     expect(pays([to0x(token)])).not.toThrow();
   });
+});
+
+it.each(chainKinds)('take no challenge of a sealed run that has no proofs, on a chain of kind %s', (kind) => {
+  const spec: JobSpec = { ...provable.spec, assurance: 'tee' };
+  const agreed = ask(kind, { spec, parties: { attestors: [a, b] }, order: { onLapse: 'zk' } });
+  const own = host(kind, { acceptProved: true }, [a, b]);
+  expect(agreed.terms.bond).toBe(closingBond);
+  expect(answer(agreed, own, spec)).toBe('accepted');
+  for (const bond of [10n ** 16n, closingBond - 1n]) {
+    const within = { ...agreed, terms: { ...agreed.terms, bond } };
+    expect(answer(within, own, spec)).toMatchObject({ code: 'HOST_TERMS_BOND' });
+  }
+  for (const assurance of ['tee', 'tee+zk'] as const) {
+    const { terms } = ask(kind, { spec: ofAssurance(assurance), parties: { attestors: [a, b] } });
+    expect(terms.bond).toBe(10n ** 16n);
+  }
 });
 
 it.each(chainKinds)(

@@ -53,6 +53,24 @@ describe('a bundle of a job that was measured', () => {
     expect(encodeBundle(parseBundle(encodeBundle(measured.bundle)))).toEqual(encodeBundle(measured.bundle));
   });
 
+  it('shows three digits of a figure that is small, and its exact parts', async () => {
+    const parts = [7n, 66n, 6_400n, 0n];
+    const small = await evaluatedBundle({
+      ...{ every: 6, accuracies },
+      change: (statement, index) => ({
+        ...statement,
+        metrics: statement.metrics.map((one) => (one.metric === 'loss' ? { ...one, numerator: parts[index]! } : one)),
+      }),
+    });
+    const { curve } = (await judged(small)).evaluations!;
+    expect(curve.map(({ metrics }) => metrics[1])).toMatchObject([
+      { figure: 'loss 0.000000106', numerator: '7', denominator: '1000' },
+      { figure: 'loss 0.000001', numerator: '66' },
+      { figure: 'loss 0.0000976', numerator: '6400' },
+      { figure: 'loss 0', numerator: '0' },
+    ]);
+  });
+
   it('ends where the rule stops it, pays for what was trained and delivers the best border', async () => {
     const { tier, unmet, ofEvaluations, evaluations, result, steps } = await judged(stopped);
     expect([tier, unmet]).toEqual(['warning', []]);

@@ -12,7 +12,7 @@ const { values, whole } = readCommandLine(
 );
 const say = (line: string): void => void process.stderr.write(`dev: ${line}\n`);
 const stopped = new Promise<void>((end) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end());
 });
 
 /** Each app with the main modules of the processes that it starts. */

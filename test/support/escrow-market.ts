@@ -68,8 +68,9 @@ export interface Market {
   stop(): Promise<void>;
 }
 
-export async function openMarket(options: DeployOptions = {}): Promise<Market> {
-  const anvil = await startAnvil();
+/** @param genesisTime  unix seconds of the chain's first block; absent: now */
+export async function openMarket(options: DeployOptions = {}, genesisTime?: number): Promise<Market> {
+  const anvil = await startAnvil(genesisTime === undefined ? {} : { genesisTime });
   const chain = connect(anvil.url, anvil.chainId, 20);
   const deployment = await deploy(walletOf('deployer').connect(chain), {
     treasury: walletOf('treasury').address,

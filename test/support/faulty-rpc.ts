@@ -12,6 +12,12 @@ export type Fault =
   /** It arrives twice. */
   | 'repeat';
 
+/** As the node gives it. */
+interface Answer {
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
 interface Call {
   readonly id: unknown;
   readonly method: string;
@@ -29,6 +35,8 @@ export interface FaultyRpc {
   readonly url: string;
   /** Which fault strikes a request; null: none. */
   strike: (request: RpcRequest) => Fault | null;
+  /** Another node's answer to a call. @param pass  the real one's */
+  speak: (call: Call, pass: () => Promise<Answer>) => Promise<Answer>;
   /** So many transactions are taken and kept, then passed on, the latest first. */
   holds: number;
   /** Faults that struck, by name. */
@@ -40,12 +48,17 @@ export async function startFaultyRpc(target: string): Promise<FaultyRpc> {
   const seen = new Set<string>();
   let count = 0;
   const withheld: Call[] = [];
-  const proxy = { strike: () => null, holds: 0, struck: new Map() } as unknown as FaultyRpc & {
+  const proxy = {
+    strike: () => null,
+    holds: 0,
+    speak: (_, pass) => pass(),
+    struck: new Map(),
+  } as Partial<FaultyRpc> as FaultyRpc & {
     -readonly [K in keyof FaultyRpc]: FaultyRpc[K];
   };
-  const forward = async (call: Call): Promise<unknown> => {
+  const forward = async (call: Call): Promise<Answer> => {
     const headers = { 'content-type': 'application/json' };
-    return (await fetch(target, { method: 'POST', headers, body: JSON.stringify(call) })).json();
+    return (await fetch(target, { method: 'POST', headers, body: JSON.stringify(call) })).json() as Promise<Answer>;
   };
   const note = (fault: Fault | 'withheld'): void => void proxy.struck.set(fault, (proxy.struck.get(fault) ?? 0) + 1);
 
@@ -56,7 +69,9 @@ export async function startFaultyRpc(target: string): Promise<FaultyRpc> {
 
   async function answer(call: Call): Promise<unknown> {
     const { id, method, params } = call;
-    if (proxy.holds === 0 || method !== 'eth_sendRawTransaction') return forward(call);
+    if (proxy.holds === 0 || method !== 'eth_sendRawTransaction') {
+      return { jsonrpc: '2.0', id, ...(await proxy.speak(call, () => forward(call))) };
+    }
     note('withheld');
     if (!withheld.some((other) => other.params[0] === params[0])) withheld.push(call);
     if (withheld.length === proxy.holds) await release();

@@ -3,9 +3,13 @@ import { webcrypto } from 'node:crypto';
 import { sha256 } from '@noble/hashes/sha2.js';
 import {
   keysDigest,
+  encodeEvaluation,
+  parseEvaluation,
   shardAssociatedData,
+  signEvaluation,
   signReceipt,
   type Checkpoint,
+  type EvaluationStatement,
   type ReleasedSession,
 } from '#attestation/records';
 import { checkpointKey, openCheckpoint, sealCheckpoint, openShard } from '#libs/sealing';
@@ -26,6 +30,7 @@ import {
 } from './tiny-job.js';
 import { signRelease, type Keyed } from './tiny-release.js';
 import { average, partial, segment, tinyParallelJob } from './tiny-rounds.js';
+import { keyedNet, netJob, tableNet, type NetJob } from './net-job.js';
 
 export const strangersSecret = new Uint8Array(32).fill(0xbb);
 const strangersKey = new Uint8Array(32).fill(0xcc);
@@ -137,4 +142,55 @@ export async function resumed(job: TinyJob, party: Keyed, checkpoint: Checkpoint
   if (job.spec.parallel !== undefined) return segment(party, 4, sealed);
   await party.session.request('train', { checkpoint: sealed, threads: 1 });
   return party.session.ended();
+}
+
+/** Two evaluations end it by its rule; it would train three segments, or rounds. */
+export function stoppingJob(kind: 'plain' | 'parallel'): Promise<NetJob> {
+  const stop = { metric: 'accuracy', patience: 1, minimum: 1_000 };
+  const spec = kind === 'parallel' ? { parallel: 2, segmentSteps: 4 } : {};
+  return netJob({ net: tableNet({ stop }), spec });
+}
+
+/** Runs a job in segments, or rounds, of eight steps from a checkpoint to the event that ends it. */
+export async function ranOn(job: NetJob, { session }: Pick<Keyed, 'session'>, from: Checkpoint | null) {
+  let start = from && (await seal(job, from));
+  if (job.spec.parallel === undefined) {
+    await session.request('train', { checkpoint: start, threads: 1 });
+    return session.ended();
+  }
+  for (let first = from === null ? 0 : from.step / 4; ; first += 2) {
+    const partials: Uint8Array[] = [];
+    for (const index of [first, first + 1]) {
+      const event = await segment({ session }, index, start);
+      if (event.type === 'partial') partials.push(event.ciphertext);
+      else if (event.type !== 'failed' || event.code !== 'ROUND_SEGMENT') return event;
+    }
+    const before = session.events.length;
+    const event = await average({ session }, partials, start);
+    const result = session.events.slice(before).find(({ type }) => type === 'result');
+    if (result !== undefined || event.type !== 'checkpoint') return result ?? event;
+    start = event.ciphertext;
+  }
+}
+
+/** Its checkpoints, opened as whoever has both secrets can, and the session that made them. */
+export async function openedCheckpoints(job: NetJob) {
+  const party = await keyedNet(job);
+  await ranOn(job, party, null);
+  const key = await keyOf(job);
+  const made = party.session.events.filter((event): event is EventOf<'checkpoint'> => event.type === 'checkpoint');
+  return { party, opened: await Promise.all(made.map(({ ciphertext }) => openCheckpoint(key, job.jobId, ciphertext))) };
+}
+
+/** The checkpoint with what another released session says in place of its last evaluation. */
+export async function remeasured(
+  checkpoint: Checkpoint,
+  { keys, session }: Awaited<ReturnType<typeof strangersSession>>,
+  change: Partial<EvaluationStatement>,
+): Promise<Checkpoint> {
+  const { evaluations = [], sessions } = checkpoint;
+  const said = { ...parseEvaluation(evaluations.at(-1)!.statement), ...change };
+  const receipt = await signEvaluation(said, keys.binding.receiptKey, keys.signReceipt);
+  const other = { session: sessions.length, statement: encodeEvaluation(said), receipt };
+  return { ...checkpoint, evaluations: [...evaluations.slice(0, -1), other], sessions: [...sessions, session] };
 }

@@ -25,7 +25,8 @@ import {
   type NetManifest,
 } from '#libs/step';
 import { jobCommitments } from '#libs/zk/commit';
-import { tinyJob, type TinyJob } from './tiny-job.js';
+import { jobRequest, tinyJob, type TinyJob } from './tiny-job.js';
+import { grantTo, present, type Keyed } from './tiny-release.js';
 
 const features = 4;
 const classes = 2;
@@ -173,4 +174,15 @@ export async function netJob(options: NetJobOptions = {}): Promise<NetJob> {
 /** What the enclave is handed as the data set's public face. */
 export function tableBytes({ manifest }: TableData): Uint8Array {
   return utf8(JSON.stringify(sealedDatasetJson(manifest)));
+}
+
+/** A session that holds the job and all its shards. */
+export async function keyedNet(job: NetJob): Promise<Keyed> {
+  const party = await present();
+  const granted = await grantTo(job, party);
+  await party.session.request('job', { ...jobRequest(job, granted), dataset: tableBytes(job.data) });
+  for (const [index, ciphertext] of job.data.shards.entries()) {
+    await party.session.request('shard', { index, ciphertext });
+  }
+  return { ...party, granted };
 }

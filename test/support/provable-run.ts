@@ -1,6 +1,7 @@
 /** A small job that is really trained, committed and proved: integers of libs/step, prover of libs/zk, 100 bits. */
 import { keccak, utf8 } from '#attestation/base';
 import { escrowIdOf, jobIdOf, segmentDigest, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
+import { encodeProofBundle, proofStatementText } from '#libs/proof';
 import { addressBytes, zkSealOf, type Deployment, type SettlementClient } from '#libs/settlement';
 import {
   canonicalManifest,
@@ -208,6 +209,25 @@ export function sealTrained(
 ): SealedSegment {
   const start = { secret: run.secrets[index]!, commitment: run.commitments[index]! };
   return sealSegment(job, escrow, terms, index, start, run.secrets[index + 1]!.seed);
+}
+
+/** The same as files, as a prover keeps them. */
+export function proofFilesOf(
+  job: ProvableJob,
+  escrow: SettlementClient,
+  terms: Terms,
+  run: TrainedRun,
+  index: number,
+): { readonly bundle: Uint8Array; readonly document: string } {
+  const { proof, statement } = sealTrained(job, escrow, terms, run, index);
+  const { before, after, data, dataPath, datasetRoot } = statement;
+  const document = proofStatementText({
+    ...{ backend: 'sumcheck', profile: job.plan.profile.name, variant: job.plan.variant, jobId: job.jobId },
+    ...{ manifest: job.manifest, recordCount, datasetRoot, firstStep: index },
+    escrow: { domain: escrow.domain, job: escrowIdOf(terms) },
+    ...{ borders: [before, after], segments: [{ data, path: dataPath }] },
+  });
+  return { bundle: encodeProofBundle([proof]), document };
 }
 
 /** Proves segment after segment, each from the commitment that the one before ended with. */

@@ -253,7 +253,7 @@ export function tinySession(now?: () => number): TinySession {
   const emit = async (event: EnclaveEvent): Promise<void> => {
     events.push(event);
     const sent = heard(event);
-    if (!['progress', 'checkpoint', 'piece'].includes(event.type)) told(event);
+    if (!['progress', 'checkpoint', 'piece', 'evaluation'].includes(event.type)) told(event);
     await sent;
   };
   const session = createSession({ cpu: openSimulated(vendorFile) }, emit, now);
@@ -290,6 +290,7 @@ export function tinyBrokerConfig(job: TinyJob, changes: Partial<BrokerConfig> = 
     clients: new Set([toHex(client)]),
     settlement: { chainId, contract, registry },
     escrow: escrowThatIs('Open'),
+    progress: 'epoch',
     jobsPerDataSet: 100,
     jobsPerSession: 16,
     collateral: () => noEndorsementRecord,
