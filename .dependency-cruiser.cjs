@@ -106,7 +106,7 @@ const parts = {
     may: ['attestation'],
   },
   node: lib('node', {
-    may: ['attestation', 'process', 'telemetry', 'wire'],
+    may: ['attestation', 'process', 'proof', 'settlement', 'telemetry', 'wire', 'zk-verifier'],
     npm: ['@nestjs/microservices', 'rxjs', 'zod'],
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
