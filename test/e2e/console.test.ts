@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await page.keyboard.type(job.jobId.slice(0, 12));
     await page.keyboard.press('Enter');
     await page.waitForURL(/search=0x/);
-    await expect.poll(() => page.locator('.list tbody tr').count(), { timeout: 5000 }).toBe(1);
+    await expect.poll(() => page.locator('.list tbody tr').count()).toBe(1);
     await page.getByRole('heading', { name: 'Jobs', exact: true }).click();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
@@ -205,7 +205,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
       const before = await rows.count();
       await rows.first().getByRole('button').click();
       await rows.first().getByRole('button', { name: 'End this session' }).click();
-      await expect.poll(() => rows.count(), { timeout: 5000 }).toBeLessThan(before);
+      await expect.poll(() => rows.count()).toBeLessThan(before);
     }
     await other.page.getByText('Your session has ended').waitFor({ timeout: 5000 });
     await one.close();

@@ -78,11 +78,11 @@ describe.each(Object.keys(engines))('three replicas of a log, on %s', (engine) =
         );
       for (; size < 4; size++) {
         const grown = Array.from({ length: size }, (_, at) => at + 1);
-        await expect.poll(sizes, { timeout: 20_000 }).toEqual(grown);
+        await expect.poll(sizes).toEqual(grown);
       }
       await replicas[0]!.stop();
       // Those that are left go on.
-      await expect.poll(sizes, { timeout: 20_000 }).toEqual([1, 2, 3, 4]);
+      await expect.poll(sizes).toEqual([1, 2, 3, 4]);
       await Promise.all(replicas.slice(1).map((one) => one.stop()));
       expect(failures).toEqual([]);
     });

@@ -161,7 +161,7 @@ describe('failures', () => {
       tensor: expect.stringMatching(/^[YGWb]\d$/) as string,
     });
     const chain = openChain(test.profile);
-    await expect.poll(async () => (await chain.escrow.job(terms)).state, { timeout: 20_000 }).toBe('Stopped');
+    await expect.poll(async () => (await chain.escrow.job(terms)).state).toBe('Stopped');
     const credit = await chain.escrow.creditOf(to0x(terms.client), terms.token);
     expect(credit).toBe(reward);
     chain.close();

@@ -176,7 +176,7 @@ describe.each(profiles)('the %s profile', (_profile, open, isSkipped) => {
       await system.restore(backup);
       // The chain has paid the first since, and nobody has its delivery to tell; of the second the backup knows nothing.
       const known = async () => (await jobOf(watch, old.jobId)).code;
-      await expect.poll(known, { timeout: 60_000 }).toBe('ESCROW_SETTLED');
+      await expect.poll(known).toBe('ESCROW_SETTLED');
       expect((await jobOf(watch, old.jobId)).state).toBe('failed');
       await expect(client.api.get(`jobs/${upgraded.jobId}`)).rejects.toMatchObject({ code: 'JOB_UNKNOWN' });
       const next = await client.submit(job);

@@ -82,7 +82,7 @@ describe('slow and broken clients', () => {
     socket.write(
       `GET /v1/jobs/${job.jobId}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${keys.client}\r\n\r\n`,
     );
-    await expect.poll(() => refused(test, 'slow reader'), { timeout: 30_000 }).toBe(before + 1);
+    await expect.poll(() => refused(test, 'slow reader')).toBe(before + 1);
     const { text } = await test.as(null).get('/metrics');
     expect(text).toContain('veritrain_streams 0');
     socket.destroy();
@@ -149,7 +149,7 @@ describe('subscriptions', () => {
       }
     }
     const held = async (): Promise<string> => (await test.as(null).get('/metrics')).text;
-    await expect.poll(held, { timeout: 10_000 }).toContain('veritrain_streams 0');
+    await expect.poll(held).toContain('veritrain_streams 0');
   }, 30_000);
 });
 
@@ -172,7 +172,7 @@ describe('a process that is behind', () => {
       if (isBusy) setTimeout(burn, 20);
     };
     burn();
-    await expect.poll(shedding, { timeout: 60_000 }).toBe('submissions');
+    await expect.poll(shedding).toBe('submissions');
     const list = await test.as('client').get('/v1/jobs').expect(503);
     expect(list.type).toBe('application/problem+json');
     expect(list.body.code).toBe('OVERLOADED');
@@ -188,7 +188,7 @@ describe('a process that is behind', () => {
     expect((await acquire(test, nodeId)).job.jobId).toBe(job.jobId);
     await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
     isBusy = false;
-    await expect.poll(shedding, { timeout: 60_000 }).toBe('none');
+    await expect.poll(shedding).toBe('none');
     await test.as('client').get('/v1/jobs').expect(200);
   });
 });

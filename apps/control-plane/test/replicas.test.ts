@@ -147,7 +147,7 @@ describe.runIf(hasServers)('two replicas', () => {
       request(second.plane.app.getHttpServer()).get('/v1/jobs').set('authorization', `Bearer ${made.key}`);
     await ask().expect(200);
     await first.as('admin').post(`/v1/keys/${made.id}/revoke`, {}).expect(200);
-    await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(401);
+    await expect.poll(async () => (await ask()).status).toBe(401);
   });
 
   it('sweep at once: a lease ends once', async () => {
@@ -176,9 +176,7 @@ describe.runIf(hasServers)('two replicas', () => {
     });
     expect(await grant).toMatchObject({ fence: expect.any(Number) });
     await second.restart();
-    await expect
-      .poll(() => manager.countBy(OutboxMessage, { publishedAt: IsNull() }), { timeout: 30_000, interval: 200 })
-      .toBe(0);
+    await expect.poll(() => manager.countBy(OutboxMessage, { publishedAt: IsNull() }), { interval: 200 }).toBe(0);
     const { state } = await (await jetstreamManager(watcher)).streams.info(eventStream, { subjects_filter: '>' });
     expect(Object.keys(state.subjects ?? {})).toContain(subject.event('job.assigned.v1'));
   });

@@ -34,7 +34,7 @@ async function open(plane = test): Promise<Socket> {
   });
   socket.onerror = () => undefined;
   const next = async () => {
-    await expect.poll(() => said.length, { timeout: 5000 }).toBeGreaterThan(0);
+    await expect.poll(() => said.length).toBeGreaterThan(0);
     return said.shift();
   };
   return { socket, next };

@@ -186,7 +186,7 @@ describe('a run', () => {
       name === pattern.leaseCheckpoint && asked++ === 0 ? away : null,
     );
     const running = train(lease, enclave, parts, null, engage);
-    await expect.poll(() => told.length, { timeout: 20_000 }).toBe(6);
+    await expect.poll(() => told.length).toBe(6);
     expect(told).toEqual([
       'train',
       pattern.leaseRunning,

@@ -96,9 +96,9 @@ describe('a log that anchors', () => {
     // Nobody saw it yet.
     expect(await onChain()).toEqual([]);
     served = seen(3);
-    await expect.poll(() => onChain(), { timeout: 10_000 }).toEqual(anchored(3));
+    await expect.poll(() => onChain()).toEqual(anchored(3));
     served = seen(5);
-    await expect.poll(() => onChain(), { timeout: 10_000 }).toEqual(anchored(3, 5));
+    await expect.poll(() => onChain()).toEqual(anchored(3, 5));
     await sleep(3000);
     expect(await onChain()).toEqual(anchored(3, 5));
     await anchors.stop();
@@ -114,7 +114,7 @@ describe('a log that anchors', () => {
 
   it('tells where the chain has more than the log shows, and goes on', async () => {
     const { anchors, failures } = startedWith(1, () => seen(4));
-    await expect.poll(() => failures.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => failures.length).toBeGreaterThan(1);
     await anchors.stop();
     expect([...new Set(failures)]).toEqual(['ANCHOR_ORDER']);
   }, 60_000);
@@ -124,7 +124,7 @@ describe('a log that anchors', () => {
     await provider.send('evm_setAutomine', [false]);
     const { anchors, failures } = startedWith(1, () => seen(3), { to: own });
     const pending = async () => Number(await provider.send('eth_getBlockTransactionCountByNumber', ['pending']));
-    await expect.poll(pending, { timeout: 10_000 }).toBe(1);
+    await expect.poll(pending).toBe(1);
     const began = performance.now();
     await anchors.stop();
     expect(performance.now() - began).toBeLessThan(2000);
@@ -139,7 +139,7 @@ describe('a log that anchors', () => {
     const { url, stop } = await chainWithoutSecond('eth_getTransactionReceipt');
     await provider.send('evm_setAutomine', [false]);
     const { anchors, failures } = startedWith(3600, () => seen(3), { to: own, url });
-    await expect.poll(() => failures.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => failures.length).toBeGreaterThan(0);
     await anchors.stop();
     stop();
     await provider.send('evm_setAutomine', [true]);
@@ -157,13 +157,13 @@ describe('a log that anchors', () => {
     await baseFee(1e12);
     const most = 10n ** 15n;
     const { anchors, failures, reasons } = startedWith(1, () => seen(3), { to: own, feeMaxWei: most });
-    await expect.poll(() => failures, { timeout: 10_000 }).toContain('CHAIN_FEES');
+    await expect.poll(() => failures).toContain('CHAIN_FEES');
     expect(reasons[0]).toMatch(/expected an anchor for 1000000000000000 wei or less, got \d+ wei as blocks are now/);
     expect(reasons[0]).toMatch(/raise anchors\.feeMaxWei, .*; looks again in 0\.\d+ s$/);
     expect(await onChain(own)).toEqual([]);
     const before = await provider.getBalance(wallet.address);
     await baseFee(1e9);
-    await expect.poll(() => onChain(own), { timeout: 10_000 }).toEqual(anchored(3));
+    await expect.poll(() => onChain(own)).toEqual(anchored(3));
     await anchors.stop();
     expect([...new Set(failures)]).toEqual(['CHAIN_FEES']);
     expect(before - (await provider.getBalance(wallet.address))).toBeLessThanOrEqual(most);
@@ -174,11 +174,11 @@ describe('a log that anchors', () => {
     await provider.send('evm_setAutomine', [false]);
     await wallet.connect(provider).sendTransaction({ to: wallet.address });
     const { anchors, failures } = startedWith(1, () => seen(3), { to: own });
-    await expect.poll(() => failures.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => failures.length).toBeGreaterThan(1);
     expect([...new Set(failures)]).toEqual(['CHAIN_NONCE']);
     await provider.send('evm_setAutomine', [true]);
     await provider.send('evm_mine', []);
-    await expect.poll(() => onChain(own), { timeout: 10_000 }).toEqual(anchored(3));
+    await expect.poll(() => onChain(own)).toEqual(anchored(3));
     await anchors.stop();
   }, 60_000);
 
@@ -199,7 +199,7 @@ describe('a log that anchors', () => {
     const app = await createLogApp(loadSettings(logConfig));
     try {
       await app.get<LogService>(LOG).submit(await releaseEntry(1));
-      await expect.poll(() => onChain(own), { timeout: 20_000 }).toEqual([[1, expect.any(String)]]);
+      await expect.poll(() => onChain(own)).toEqual([[1, expect.any(String)]]);
     } finally {
       await app.close();
       rmSync(folder, { recursive: true, force: true });

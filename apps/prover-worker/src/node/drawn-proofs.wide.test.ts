@@ -158,7 +158,7 @@ describe.each([
       await again.escrow.collect(again.kept.find(jobId)!);
       return market.as('provider').duties.undischarged(terms);
     };
-    await expect.poll(left, { timeout: 30_000, interval: 600 }).toEqual([]);
+    await expect.poll(left, { interval: 600 }).toEqual([]);
     expect(await openDrawnProofs(again, prove).proveNext(signal)).toBe('free');
     await market.pass(window);
     expect(await again.escrow.collect(again.kept.find(jobId)!)).toBe('finalize');
