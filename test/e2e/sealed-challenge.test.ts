@@ -1,16 +1,27 @@
 /**
  * A sealed run of a job that proofs may finish instead (`--on-lapse zk`): nobody has proofs of it, so a challenge that
- * anybody can pay takes an honest host's stake. A local chain whose clock is turned on; the enclave's key and seal are made here.
+ * anybody can pay takes an honest host's stake, and one whose seal is taken away keeps it locked until somebody ends it. A local chain whose clock is turned on; the enclave's key and seal are made here.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { keccak, toHex, utf8 } from '#attestation/base';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keccak, to0x, toHex, utf8 } from '#attestation/base';
 import { bordersRoot, encodeTerms, jobIdOf, runKeysDigest, type Terms } from '#attestation/records';
 import { termsFor } from '#libs/client';
-import { addressBytes, finalFrom } from '#libs/settlement';
-import { engage, openMarket, sealedRun, walletOf, window, type Market, type Role } from '#test/escrow-market';
+import { addressBytes, finalFrom, sendRoleCall } from '#libs/settlement';
+import {
+  enclaveKey,
+  engage,
+  native,
+  openMarket,
+  revokeKey,
+  sealedRun,
+  walletOf,
+  window,
+  type Market,
+  type Role,
+} from '#test/escrow-market';
 import { tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import { collectEscrow, type HandOverParts } from '../../apps/host-agent/src/hand-over.js';
 import { openPendingEscrows, type PendingEscrows, type PendingResult } from '../../apps/host-agent/src/pending.js';
@@ -108,4 +119,44 @@ it('takes no challenge under the terms that the client makes, and is paid on its
   await market.pass(finalFrom(terms, await market.as('provider').job(terms)) + 1 - Math.floor(Date.now() / 1000));
   expect(await collect()).toBe('finalize');
   expect(await stateOf(terms)).toBe('Settled');
+});
+
+describe('a run whose seal was taken away, which nobody has proved', () => {
+  async function unsealed(terms: Terms): Promise<void> {
+    await committed(terms);
+    await revokeKey(market, terms);
+    await market.as('client').keys.unseal(terms, addressBytes(enclaveKey.address));
+    expect(await market.as('provider').job(terms)).toMatchObject({ state: 'Committed', dueByUnseal: true });
+  }
+  /** @returns seconds until the last in which a proof is taken */
+  const proofsLeft = async (terms: Terms): Promise<number> => {
+    const { timestamp } = (await market.chain.getBlock('latest'))!;
+    return (await market.as('provider').job(terms)).setDeadline - timestamp;
+  };
+
+  it('is ended by the host when the time of its proofs is over, and the stake comes back', async () => {
+    const terms = ordered();
+    await unsealed(terms);
+    await market.pass((await proofsLeft(terms)) - 1);
+    expect(await collect()).toBe('wait');
+    await market.pass(2);
+    expect(await collect()).toBe('lapse');
+    expect(await stateOf(terms)).toBe('Unsealed');
+    expect(await collect()).toBe('end');
+    const { address } = walletOf('provider');
+    expect(await market.as('provider').stakeOf(address, native)).toEqual({ free: 0n, locked: 0n });
+    expect(await market.as('client').creditOf(walletOf('client').address, native)).toBe(terms.price);
+    expect(pending.find(job)).toBe(null);
+  });
+
+  it('is voided by the host where no verifier is left, and the stake comes back', async () => {
+    const terms = ordered();
+    await unsealed(terms);
+    const { deployment } = market;
+    const guardian = walletOf('deployer').connect(market.chain);
+    await sendRoleCall(guardian, deployment, { call: 'tombstone', selector: to0x(terms.dutySelectors[0]!) });
+    await market.pass((await proofsLeft(terms)) + 1);
+    expect(await collect()).toBe('lapse');
+    expect(await stateOf(terms)).toBe('Voided');
+  });
 });

@@ -76,6 +76,23 @@ export function movesOf({ escrow, settings, ciphertexts, proofs, withStake }: Mo
     await escrow.withdraw(token);
   }
 
+  /**
+   * Nobody proved a run whose seal was taken away: price and stake go back. For a segment that was challenged the stake would
+   * be lost.
+   */
+  async function lapse(terms: Terms): Promise<boolean> {
+    const segment = await escrow.duties.unmet(terms);
+    if (segment === null) return false;
+    try {
+      await escrow.duties.lapse(terms, segment);
+    } catch (error) {
+      if (!(error instanceof CodedError) || error.code !== 'VERIFIER_DEAD') throw error;
+      await escrow.void(terms);
+    }
+    return true;
+  }
+
+  /** False: nothing was done. */
   const simple: Partial<Record<Move, (terms: Terms) => Promise<unknown>>> = {
     abort: (terms) => escrow.abort(terms),
     abandon: (terms) => escrow.abandon(terms),
@@ -83,10 +100,11 @@ export function movesOf({ escrow, settings, ciphertexts, proofs, withStake }: Mo
     undelivered: (terms) => escrow.undelivered(terms),
     // The key stays closed: nothing is paid for it.
     unsealed: (terms) => escrow.finalize(terms),
+    lapse,
     end: takeOut,
   };
 
-  /** False: nothing was done. */
+  /** The same. */
   const withResult: Partial<Record<Move, (held: PendingResult, terms: Terms) => Promise<unknown>>> = {
     commit,
     discharge: (held, terms) => bringHeld(held, terms, escrow, proofs),
@@ -98,9 +116,8 @@ export function movesOf({ escrow, settings, ciphertexts, proofs, withStake }: Mo
 
   async function take(held: PendingEscrow, terms: Terms, what: Move): Promise<Move> {
     try {
-      await simple[what]?.(terms);
-      const done = hasResult(held) ? await withResult[what]?.(held, terms) : undefined;
-      return done === false ? 'wait' : what;
+      const done = [await simple[what]?.(terms), hasResult(held) ? await withResult[what]?.(held, terms) : undefined];
+      return done.includes(false) ? 'wait' : what;
     } catch (error) {
       if (error instanceof CodedError && error.code === 'CHAIN_NOT_FINAL') return 'wait';
       throw error;

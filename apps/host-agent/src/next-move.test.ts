@@ -121,6 +121,18 @@ describe('with a result', () => {
     expect(nextMove(situation('Committed', afterAck, { latest: challenged }))).toBe('wait');
   });
 
+  it('ends a run whose seal was taken away when nobody has proved it in time', () => {
+    const due = { unsealed: true, sealed: false, dueByUnseal: true, allDue: true, upTo: 2, setDeadline: since + 500 };
+    const at = (chainTime: number, change: Partial<JobView> = {}) => {
+      const latest = view('Committed', { ...due, proved: 1, delivery: `0x${'00'.repeat(32)}`, ...change });
+      return nextMove(situation('Committed', chainTime, { latest, confirmed: latest, terms: either }));
+    };
+    expect([at(since + 500), at(since + 501)]).toEqual(['wait', 'lapse']);
+    expect(at(since + 501, { proved: 2 })).toBe('finalize');
+    // What it owed from its commit on would cost the stake.
+    expect(at(since + 501, { dueByUnseal: false })).toBe('wait');
+  });
+
   it('S-M11 waits for the window in which a seal can be challenged, acknowledged or not', () => {
     const latest = view('Committed', { ackUntil: since });
     const ready = (chainTime: number) => nextMove(situation('Committed', chainTime, { latest, confirmed: latest }));

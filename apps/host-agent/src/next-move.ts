@@ -16,6 +16,7 @@ import {
  * `resign`: nobody works on it any more, or proofs are missing that its run would owe; `discharge`: bring proofs that are owed;
  * `store`: give the ciphertext to the key broker; `answer` and `publish`: show the
  * ciphertext that the client misses, the second time on chain alone; `unsealed`: end it without a key, for nothing is paid;
+ * `lapse`: the same where proofs could have made the run good, and their time is over;
  * `finalize`: the key may be revealed; `end`: it is over, and nothing of it can come back.
  */
 export type Move =
@@ -30,6 +31,7 @@ export type Move =
   | 'publish'
   | 'undelivered'
   | 'unsealed'
+  | 'lapse'
   | 'finalize'
   | 'end';
 
@@ -118,6 +120,7 @@ function mayBeProved({ mode, dutySelectors }: Terms): boolean {
 function afterCommit(situation: Situation): Move {
   const { terms, latest, chainTime, delivery, bringsProofs } = situation;
   if (endsUnsealed(terms, latest)) return latest.openDuties === 0 ? 'unsealed' : 'wait';
+  if (latest.dueByUnseal && !isMet(latest) && chainTime > latest.setDeadline) return 'lapse';
   const until = exitOf(terms, latest)?.after ?? Infinity;
   const isAsked = latest.missing && chainTime <= until && delivery === latest.delivery;
   if (isAsked) return latest.available ? 'publish' : 'answer';

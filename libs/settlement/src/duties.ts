@@ -80,6 +80,16 @@ export class DutyClient {
     });
   }
 
+  /** The first segment of the run that is neither proved nor challenged; null: there is none. */
+  async unmet(terms: Terms): Promise<number | null> {
+    const { upTo } = await this.calls.job(terms);
+    for (let segment = 0; segment < upTo; segment++) {
+      const { proved, challenger } = await this.#viewOf(terms, segment);
+      if (!proved && challenger === null) return segment;
+    }
+    return null;
+  }
+
   /** The bond of a duty that was still open when the job ended. */
   refundBond(terms: Terms, segment: number): Promise<TxReceipt> {
     const done = () => this.calls.find('BondRefunded', terms, [word(segment)]);
