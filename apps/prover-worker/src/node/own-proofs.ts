@@ -35,6 +35,8 @@ export function openOwnProofs(job: StakedJob, parts: Parts, patienceMs: number):
   const { controlPlane, kept, nodeId, settings } = parts;
   const { jobId } = job;
   const checked = new Set<number>();
+  /** By others, and not to be had of late. */
+  const failed = new Set<number>();
   let [movedAt, insists, leftBefore] = [performance.now(), false, Infinity];
   return {
     async dropForeign(segments) {
@@ -55,17 +57,24 @@ export function openOwnProofs(job: StakedJob, parts: Parts, patienceMs: number):
     },
     async next(segments) {
       insists ||= performance.now() - movedAt > patienceMs;
-      const holding = [...(kept.find(jobId)?.proofs ?? [])];
+      // A node that proves claims what it cannot have; any other passes it over, and asks again when there is no other.
+      const passed = settings.proves ? [] : failed;
+      const holding = [...new Set([...(kept.find(jobId)?.proofs ?? []), ...passed])];
       const question = { nodeId, waitMs: 0, jobId, countOnly: !settings.proves, holding, insists };
       const answer = parseProofAcquired(await controlPlane.send(pattern.proofAcquire, question));
       const left = answer.left ?? 0;
       if (answer.task !== null || left < leftBefore) movedAt = performance.now();
       leftBefore = left;
       if (answer.task !== null) return { task: answer.task, left };
-      if (answer.elsewhere === null) return { task: null, kept: false, left };
-      const isKept = segments.includes(answer.elsewhere.index) && (await keep(answer.elsewhere, job, parts));
+      if (answer.elsewhere === null) {
+        failed.clear();
+        return { task: null, kept: false, left };
+      }
+      const { index } = answer.elsewhere;
+      const isKept = segments.includes(index) && (await keep(answer.elsewhere, job, parts));
       // What cannot be had, or does not hold, is proved here.
       insists ||= !isKept;
+      if (!isKept) failed.add(index);
       return { task: null, kept: isKept, left };
     },
   };
