@@ -87,7 +87,7 @@ interface WindowLimits {
 /** Members of `escrow` in every node's settings: what terms it works under, before they cost money. */
 export const escrowLimits = {
   priceMinWei: Wei.default(1n),
-  /** Most that one job may lock; a host takes out free stake beyond it when a job has ended. */
+  /** Most that one job may lock; a node takes out free stake beyond it when a job has ended. */
   stakeMaxWei: Wei.default(10n ** 18n),
   /** Least that a wrong challenge pays above the bond's fee: the proof that answers it costs gas. */
   answerMinWei: Wei.default(1n),

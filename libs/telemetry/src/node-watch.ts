@@ -18,6 +18,7 @@ type NodeEvent =
   | 'segment-claimed'
   | 'segment-proved'
   | 'escrow-step'
+  | 'stake-kept'
   | 'stopping';
 
 /** Where something failed that is tried again, or that ended a lease. */

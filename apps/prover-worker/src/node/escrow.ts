@@ -11,6 +11,7 @@ import {
   exitOf,
   finalFrom,
   hasDelivery,
+  inTurn,
   isEnded,
   isLastCall,
   isLastMoment,
@@ -48,6 +49,8 @@ export interface Escrow {
   engage(job: OrderedJob, release: ProverRelease): Promise<readonly Transaction[]>;
   /** Takes the next step of a kept job. @param letGo ends the lease that works on it; absent: none @returns which it was */
   collect(job: KeptJob, letGo?: () => void): Promise<Step>;
+  /** Of this account in the token of these terms: what stays in the contract for its next job. */
+  freeStake(terms: Terms): Promise<bigint>;
   /** What a run with these terms owes. */
   due(terms: Terms, patienceSeconds: number): Promise<Due>;
   close(): void;
@@ -57,7 +60,8 @@ const none = new Uint8Array(32);
 /** Nobody's key stands behind a run without a TEE. */
 const unsealed = { delivery: none, keys: [], seal: new Uint8Array() };
 
-export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings, kept: KeptJobs): Escrow {
+export function openEscrow(settings: ProverSettings, kept: KeptJobs): Escrow {
+  const { chain, accountSecret, groth16Keys } = settings;
   const { rpcUrl, deployment, pollingMs, confirmations, feePerGasMaxWei } = chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   const wallet = new Wallet(to0x(accountSecret), rpc);
@@ -65,6 +69,15 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
   const account = addressBytes(wallet.address);
   // Where no block comes, the next one may be past the time that counts.
   const clock = new ChainClock();
+  /** What is deposited for one job must not be taken out before it is locked. */
+  const withStake = <T>(work: () => Promise<T>): Promise<T> => inTurn(`stake of ${wallet.address}`, work);
+
+  /** Earnings, and the free stake that no other job may need: of a job that ended, or of an acceptance that came too late. */
+  async function takeOut({ provider, token }: Terms): Promise<void> {
+    if (!equalBytes(provider, account)) return;
+    await withStake(() => client.stakeDownTo(token, settings.escrow.stakeMaxWei));
+    await client.withdraw(token);
+  }
 
   /**
    * The job is over once the chain has all proofs, and its bundle lacks what the control plane was not told until then: proofs
@@ -92,7 +105,8 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
       if (state === 'None') throw noEscrow();
       if (isEnded(state)) throw ended(state);
       const entered = await enterKey(spec, { wallet, chain, groth16Keys });
-      const accepted = await client.accept(terms, isSampled(terms) ? keccak(drawSeed(accountSecret, terms)) : none);
+      const seedCommit = isSampled(terms) ? keccak(drawSeed(accountSecret, terms)) : none;
+      const accepted = await withStake(() => client.accept(terms, seedCommit));
       const started = await client.start(terms, { release, signature });
       return [...entered, named('accept', accepted), named('start', started)];
     },
@@ -100,11 +114,14 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
       const terms = decodeTerms(job.terms);
       const view = await client.job(terms);
       if (isEnded(view.state)) {
-        if (equalBytes(terms.provider, account)) await client.withdraw(terms.token);
+        await takeOut(terms);
         return (await isOver(client, terms)) ? 'end' : 'wait';
       }
-      if (isUnaccepted(view))
-        return letGo === undefined && !hasRun(job) && (await isOver(client, terms)) ? 'end' : 'wait';
+      if (isUnaccepted(view)) {
+        if (letGo !== undefined || hasRun(job) || !(await isOver(client, terms))) return 'wait';
+        await takeOut(terms);
+        return 'end';
+      }
       if (view.state === 'Committed') return afterCommit(job, terms, view);
       const head = await latestBlock(rpc);
       const { least } = clock.at(head);
@@ -117,6 +134,7 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
       await client.commit(terms, { outcome: job.outcome, borders, seedProvider, ...unsealed });
       return 'commit';
     },
+    freeStake: async ({ token }) => (await client.stakeOf(wallet.address, token)).free,
     due: (terms, patienceSeconds) => dueOf(client, rpc, terms, patienceSeconds),
     close: () => rpc.destroy(),
   };

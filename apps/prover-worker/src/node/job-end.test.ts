@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { fromHex, to0x } from '#attestation/base';
 import { encodeTerms, escrowIdOf, type Terms } from '#attestation/records';
 import { keptWitnessBytesMax } from '#libs/node';
-import { duties, engage, marketTerms, openMarket, walletOf, type Market } from '#test/escrow-market';
+import { duties, engage, marketTerms, native, openMarket, walletOf, type Market } from '#test/escrow-market';
 import { tinyJob } from '#test/tiny-job';
 import { openEscrow, type Escrow } from './escrow.js';
 import { openKeptJobs, type KeptJob, type KeptJobs } from './kept-jobs.js';
@@ -15,6 +15,8 @@ import type { ProverSettings } from './settings.js';
 
 /** The local chain calls a block final when so many follow it. */
 const finalAfter = 64;
+/** What one job of this market locks. */
+const stakeMaxWei = 6n * 10n ** 17n;
 
 let market: Market;
 let folder: string;
@@ -36,7 +38,7 @@ beforeEach(() => {
     deployment: { ...deployment, setup: { ...deployment.setup, kind: 'l1' } },
   };
   const accountSecret = fromHex(walletOf('provider').privateKey);
-  escrow = openEscrow({ chain, accountSecret } as unknown as ProverSettings, kept);
+  escrow = openEscrow({ chain, accountSecret, escrow: { stakeMaxWei } } as unknown as ProverSettings, kept);
 });
 afterEach(() => {
   escrow.close();
@@ -90,6 +92,38 @@ describe('an escrow that nobody has accepted', () => {
     await market.mine(finalAfter);
     expect(await escrow.collect(job(), () => undefined)).toBe('wait');
     expect(await escrow.collect(job())).toBe('end');
+  });
+});
+
+describe('free stake beyond that of one job is taken out', () => {
+  it.each([
+    {
+      what: 'a job that ended',
+      async come(terms: Terms) {
+        await engage(market, terms);
+        await market.as('provider').resign(terms);
+      },
+    },
+    {
+      what: 'an acceptance that came too late',
+      async come(terms: Terms) {
+        await market.as('client').open(terms);
+        await market.pass(1001);
+      },
+    },
+  ])('with the end of $what, and the rest stays for the next', async ({ come }) => {
+    const { timestamp } = (await market.chain.getBlock('latest'))!;
+    const terms = { ...fresh(), acceptBy: timestamp + 1000 };
+    const job = keep(terms);
+    await come(terms);
+    const { address } = walletOf('provider');
+    const provider = market.as('provider');
+    await provider.stakeUpTo(native, stakeMaxWei + 7n);
+    await market.mine(finalAfter + 1);
+    expect(await escrow.collect(job())).toBe('end');
+    expect(await provider.stakeOf(address, native)).toEqual({ free: stakeMaxWei, locked: 0n });
+    expect(await provider.creditOf(address, native)).toBe(0n);
+    expect(await escrow.freeStake(terms)).toBe(stakeMaxWei);
   });
 });
 

@@ -18,9 +18,10 @@ import {
 } from '#libs/node';
 import { groth16KeysMax, pattern, type NodeRegistered } from '#libs/wire';
 import { plansOf } from '../proving/key-folder.js';
+import { collectionOf } from './collection.js';
 import { openDrawnProofs } from './drawn-proofs.js';
 import { openEscrow } from './escrow.js';
-import { handOverLeft, openProofTeller } from './deliveries.js';
+import { handOverLeft } from './deliveries.js';
 import { createJobProcess } from './job-process.js';
 import { openKeptJobs } from './kept-jobs.js';
 import { openKeptWitness } from './kept-witness.js';
@@ -142,27 +143,4 @@ async function workLoop(parts: NodeParts, held: HeldLeases, stop: AbortSignal): 
       await sleep(retryPauseMs);
     }
   }
-}
-
-/** Every kept job, whether a lease works on it or not: its proofs and its stake are to be seen to in any case. */
-function collectionOf(parts: NodeParts, held: HeldLeases) {
-  const { escrow, kept, watch } = parts;
-  const tellProofs = openProofTeller(parts);
-  return {
-    jobs: () => kept.ids(),
-    isInHand: () => false,
-    async collect(jobId: string) {
-      const job = kept.find(jobId);
-      if (job === null) return 'end';
-      const told = tellProofs(job).catch((error: unknown) => {
-        watch.failure('escrow');
-        note(`tell ${jobId}`, error);
-      });
-      const step = await escrow.collect(job, held.hasJob(jobId) ? () => held.cancelJob(jobId) : undefined);
-      if (step === 'end') kept.remove(jobId);
-      await told;
-      return step;
-    },
-    watch,
-  };
 }
