@@ -49,7 +49,12 @@ export interface KeptJobs {
   ids(): string[];
   /** null: it is not here. */
   find(jobId: string): KeptJob | null;
-  /** @throws CollateralError PROVER_JOB_KEPT where this node's stake is on the job under other terms */
+  /**
+   * Before anything is done or sent for a job.
+   * @throws CollateralError PROVER_JOB_KEPT where this node's stake is on it under other terms
+   */
+  checkTerms(jobId: string, terms: Uint8Array): void;
+  /** @throws CollateralError PROVER_JOB_KEPT */
   open(jobId: string, spec: Uint8Array, terms: Uint8Array): void;
   /** Before the escrow is accepted. */
   markStaked(jobId: string): void;
@@ -107,12 +112,16 @@ export function openKeptJobs(folder: string): KeptJobs {
   const isKept = (jobId: string): boolean => isKeptIn(path(jobId, ''));
   const kept = (jobId: string): KeptJob => readKept(path(jobId, ''), jobId);
   const names = (): string[] => namesIn(folder).filter(isKept);
+  const checkTerms = (jobId: string, terms: Uint8Array): void => {
+    const job = isKept(jobId) ? kept(jobId) : null;
+    if (job?.isStaked === true && !equalBytes(job.terms, terms)) throw underOtherTerms(jobId);
+  };
   return {
     ids: () => names().map((name) => `0x${name}`),
     find: (jobId) => (isKept(jobId) ? kept(jobId) : null),
+    checkTerms,
     open(jobId, spec, terms) {
-      const job = isKept(jobId) ? kept(jobId) : null;
-      if (job?.isStaked === true && !equalBytes(job.terms, terms)) throw underOtherTerms(jobId);
+      checkTerms(jobId, terms);
       mkdirSync(path(jobId, ''), { recursive: true, mode: 0o700 });
       syncFolder(folder);
       write(jobId, 'spec', spec);

@@ -66,6 +66,7 @@ async function work(
   const { index, job } = task;
   const offer = readOffer(job, settings);
   const { jobId } = offer;
+  kept.checkTerms(jobId, encodeTerms(offer.terms));
   enter('load');
   let proved: Omit<KeptProof, 'claim'> | null = kept.proof(jobId, index);
   if (proved === null) {

@@ -117,7 +117,7 @@ function nodeOf(tasks: readonly ProofTask[], due: Partial<Due> = {}, proved: num
   const left = [...tasks];
   const refused: unknown[] = [];
   const send = async (name: string, said: { holding?: readonly number[]; code?: string }) => {
-    if (name === pattern.proofFail) refused.push(said.code);
+    if (name === pattern.proofFail || name === pattern.leaseFail) refused.push(said.code);
     if (name === pattern.proofProgress) return { held: true };
     if (name !== pattern.proofAcquire) return {};
     const at = left.findIndex(({ index }) => !said.holding!.includes(index));
@@ -235,3 +235,30 @@ it('KEPT_INPUT: asks the broker again where the input that it kept does not open
   expect([bundles(), refused]).toEqual([[bundleOf(1)], []]);
   expect(await parts.witness.input(jobId)).toEqual({ input: {} });
 });
+
+it.each([
+  { what: 'trains nothing', isKept: false, work: runOffered, told: [pattern.leaseFail] },
+  { what: 'proves nothing', isKept: false, work: proveOffered, told: [pattern.proofFail] },
+  { what: 'uploads no proof that it keeps', isKept: true, work: proveOffered, told: [pattern.proofFail] },
+])('PROVER_JOB_KEPT: $what under other terms than those of its stake, nor asks for the key', async (way) => {
+  const offer = await openOffer('zk');
+  if (way.isKept) keepStalled(offer);
+  kept.open(jobId, offer.specBytes, Uint8Array.of(1));
+  kept.markStaked(jobId);
+  const { parts, refused } = nodeOf([]);
+  const send = vi.spyOn(parts.controlPlane, 'send');
+  const [at, putBlob] = [vi.spyOn(parts.jobProcess, 'at'), vi.spyOn(parts.store, 'putBlob')];
+  await way.work(offer, parts);
+  expect(refused).toEqual(['PROVER_JOB_KEPT']);
+  expect(send.mock.calls.map(([name]) => name)).toEqual(way.told);
+  expect([at.mock.calls, putBlob.mock.calls]).toEqual([[], []]);
+});
+
+function runOffered({ job }: OfferedJob, parts: NodeParts): Promise<unknown> {
+  const lease = { leaseId: '11111111-1111-4111-8111-111111111111', fence: 1, expiresAt: 1, job };
+  return runLease(lease, parts, signal);
+}
+
+function proveOffered(offer: OfferedJob, parts: NodeParts): Promise<unknown> {
+  return runProof(taskOf(offer, 1), parts, signal);
+}

@@ -78,7 +78,7 @@ async function ended({ rpcUrl = market.anvil.url, work = training, isStaked = fa
     },
     escrow: { account },
     ...{ nodeId: lease.leaseId, leaseSeconds: 60, controlPlane: { send: told } },
-    kept: { proof: () => null, find: () => ({ isStaked }) },
+    kept: { proof: () => null, find: () => ({ isStaked }), checkTerms: () => undefined },
     witness: { input: async () => null },
     jobProcess: createJobProcess({ threads: 1, memoryMiB: 4096, groth16Keys: undefined }),
     watch: watchNode([], 'prover-worker', 'silent'),

@@ -48,6 +48,7 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
   const { job } = grant;
   const offer = readOffer(job, settings);
   checkTerms(offer, escrow.account, settings.escrow);
+  kept.checkTerms(offer.jobId, encodeTerms(offer.terms));
   await checkFloor(offer, settings);
   const entrusted = await entrust(offer, settings, stop);
   const { logged } = entrusted.release;
