@@ -63,7 +63,8 @@ afterEach(async () => {
 
 function settingsOf({ anvil, deployment }: Market): ProverSettings {
   const chain = { rpcUrl: anvil.url, deployment, pollingMs: 20, confirmations: 1 };
-  return { chain, accountSecret: fromHex(walletOf('provider').privateKey) } as unknown as ProverSettings;
+  const accountSecret = fromHex(walletOf('provider').privateKey);
+  return { chain, accountSecret, escrow: { stakeMaxWei: 10n ** 18n } } as unknown as ProverSettings;
 }
 
 /** As a node does that has trained and found nobody to tell. */
