@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Contract } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
-import { escrowIdOf, JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
+import { closingBond, escrowIdOf, JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
 import { keepTerms, loadProfile } from '#libs/client';
 import { encodeProofBundle, proofStatementText, type ProofStatement } from '#libs/proof';
 import { roleNames, zkSelector, type Deployment } from '#libs/settlement';
@@ -197,6 +197,8 @@ describe('veritrain job', () => {
     const run = trainRun(of);
     await market.as('provider').commit(terms, runOf(run.borders));
     expect(errorOf(await byParty('challenger', 'challenge', terms, '--segment', '2'))).toBe('SEGMENT_INDEX');
+    const closed = await byParty('challenger', 'challenge', { ...terms, bond: closingBond }, '--segment', '1');
+    expect(errorOf(closed)).toBe('ESCROW_NO_CHALLENGE');
     const challenged = await byParty('challenger', 'challenge', terms, '--segment', '1');
     expect(challenged.json).toMatchObject({ segment: 1, bondWei: String(terms.bond) });
     expect((await byParty('client', 'settle', terms)).json).toMatchObject({ call: 'wait', transaction: null });

@@ -18,6 +18,7 @@ export { openChain, type ClientChain } from './job/chain.js';
 export { orderJob } from './job/order.js';
 export { takeResult, type SignedFigures } from './job/take-result.js';
 export { dischargeGroth16Segments, dischargeSegments } from './job/discharge.js';
+export { challengeSegment } from './job/challenge.js';
 export { exitEscrow } from './job/exit.js';
 export { claim, followJob, type JobView, type EdgeFigures } from './job/follow.js';
 export { keepTerms, ownSeed, ownTerms } from './job/record.js';

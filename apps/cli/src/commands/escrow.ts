@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { formatEther } from 'ethers';
 import { parseTermsJson, type Terms } from '#attestation/records';
 import {
+  challengeSegment,
   dischargeGroth16Segments,
   dischargeSegments,
   exitEscrow,
@@ -83,7 +84,7 @@ async function challenge(id: string, options: EscrowOptions & { readonly segment
   await onChain(options, async ({ escrow }, profile) => {
     const terms = termsOf(profile, id, options);
     const { segment } = options;
-    const { txHash } = await escrow.duties.challenge(terms, segment);
+    const { txHash } = await challengeSegment(escrow, terms, segment);
     const duty = (await escrow.duties.list(terms)).find((one) => one.segment === segment);
     const deadline = duty?.deadline ?? null;
     printResult(options, { segment, bondWei: String(terms.bond), deadline, transaction: txHash }, () =>
