@@ -124,7 +124,7 @@ it.each([
   { end: 'has no next step', upTo: 1, stopped: { stopped: { step: 4, tensor: 'w', detail: 'too large' } } },
 ])('a run that $end after its job was given back is told to nobody', async ({ upTo, stopped }) => {
   const told: unknown[] = [];
-  const send = async (name: string) => void told.push(name);
+  const send = async (name: string, { code }: { code?: string }) => void told.push(code ?? name);
   let collected: Promise<string> | undefined;
   const train = async () => {
     await lastMoment();
@@ -149,6 +149,7 @@ it.each([
   await runLease(lease as unknown as LeaseGrant, parts, new AbortController().signal);
   expect(await collected).toBe('resign');
   expect(await state()).toBe('Resigned');
-  expect(told).toEqual([pattern.leaseEntrusted, pattern.leaseRunning]);
+  // Of the lease it is told that it is over: nobody waits for it until it expires.
+  expect(told).toEqual([pattern.leaseEntrusted, pattern.leaseRunning, 'LEASE_GIVEN_BACK']);
   expect(kept.find(jobId)).toMatchObject({ borders: null, delivery: null });
 });

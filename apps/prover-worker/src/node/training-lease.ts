@@ -21,6 +21,8 @@ const proofPauseMs = 1000;
 /** Others may take so many times what a proof is expected to take. */
 const patienceFactor = 2;
 
+const codeGivenBack = 'LEASE_GIVEN_BACK';
+
 type LeaseRef = Pick<LeaseGrant, 'leaseId' | 'fence'>;
 
 /** Works one lease to its end. Never throws: the end is told to the control plane. */
@@ -36,7 +38,8 @@ export async function runLease(grant: LeaseGrant, parts: NodeParts, stop: AbortS
     parts.watch.failure('lease');
     parts.watch.event('lease-ended', { ...about, code: failure.code });
     note('lease', error);
-    if (failure.code.startsWith('LEASE_')) return;
+    // Other codes of leases are what the control plane itself has said.
+    if (failure.code.startsWith('LEASE_') && failure.code !== codeGivenBack) return;
     const retry = error instanceof CollateralError || stop.aborted;
     const send = parts.controlPlane.send(pattern.leaseFail, { leaseId, fence, ...failure, retry });
     await send.catch((problem: unknown) => note('lease', problem));
@@ -248,7 +251,7 @@ async function deliveryOf(finished: Account, { store }: NodeParts): Promise<Kept
 }
 
 function givenBack(): CollateralError {
-  return new CollateralError('LEASE_GIVEN_BACK', {
+  return new CollateralError(codeGivenBack, {
     expected: 'a lease that somebody waits for, at a node that goes on',
     got: 'one that was cancelled or lost, a job that was given back, or a node that stops',
     rule: 'dispatch protocol',
