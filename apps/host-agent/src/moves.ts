@@ -76,22 +76,6 @@ export function movesOf({ escrow, settings, ciphertexts, proofs, withStake }: Mo
     await escrow.withdraw(token);
   }
 
-  /**
-   * Nobody proved a run whose seal was taken away: price and stake go back. For a segment that was challenged the stake would
-   * be lost.
-   */
-  async function lapse(terms: Terms): Promise<boolean> {
-    const segment = await escrow.duties.unmet(terms);
-    if (segment === null) return false;
-    try {
-      await escrow.duties.lapse(terms, segment);
-    } catch (error) {
-      if (!(error instanceof CodedError) || error.code !== 'VERIFIER_DEAD') throw error;
-      await escrow.void(terms);
-    }
-    return true;
-  }
-
   /** False: nothing was done. */
   const simple: Partial<Record<Move, (terms: Terms) => Promise<unknown>>> = {
     abort: (terms) => escrow.abort(terms),
@@ -100,7 +84,7 @@ export function movesOf({ escrow, settings, ciphertexts, proofs, withStake }: Mo
     undelivered: (terms) => escrow.undelivered(terms),
     // The key stays closed: nothing is paid for it.
     unsealed: (terms) => escrow.finalize(terms),
-    lapse,
+    lapse: (terms) => lapseUnmet(escrow, terms),
     end: takeOut,
   };
 
@@ -135,6 +119,22 @@ function withBesides(take: Moves['move']): Moves['move'] {
       if (besides !== null) await take(held, terms, besides);
     }
   };
+}
+
+/**
+ * Nobody proved a run whose seal was taken away: price and stake go back. For a segment that was challenged the stake would
+ * be lost.
+ */
+async function lapseUnmet(escrow: SettlementClient, terms: Terms): Promise<boolean> {
+  const segment = await escrow.duties.unmet(terms);
+  if (segment === null) return false;
+  try {
+    await escrow.duties.lapse(terms, segment);
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.code !== 'VERIFIER_DEAD') throw error;
+    await escrow.void(terms);
+  }
+  return true;
 }
 
 function revealed(held: PendingResult) {
