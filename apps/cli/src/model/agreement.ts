@@ -3,7 +3,16 @@ import { Rejection } from '#attestation/base';
 import { exportOnnx, importCheck, type Agreement, type ImportedModel } from '#libs/models';
 import { InferenceSession, NetForward, Tensor } from '#libs/onnx';
 import { netRecordLayout, splitNetRecords, type DataHeader, type NetManifest, type Weights } from '#libs/step';
-import { answerKinds, exactOutputs, ExportedRun, featureParts, session, type Compared, type Part } from './exported.js';
+import {
+  answerKinds,
+  exactOutputs,
+  ExportedRun,
+  featureParts,
+  rowsOf,
+  session,
+  type Compared,
+  type Part,
+} from './exported.js';
 
 interface Records {
   readonly recordBytes: number;
@@ -53,10 +62,15 @@ export async function compareOnnx(
   from: AsyncIterable<Part>,
   outputs: 'own' | 'data',
 ): Promise<Agreement> {
-  const forward = await NetForward.open(compared.m);
-  const run = await ExportedRun.open(onnx, compared, forward, outputs);
+  const { m, parameters } = compared;
+  const forward = await NetForward.open(m);
+  const run = await ExportedRun.open(onnx, compared, outputs);
   try {
-    for await (const part of from) await run.add(part);
+    for await (const part of from) {
+      for await (const { first, rows, output } of forward.outputs(parameters, part)) {
+        await run.add(rowsOf(m, part, first, rows), output);
+      }
+    }
   } finally {
     await Promise.all([run.close(), forward.close()]);
   }

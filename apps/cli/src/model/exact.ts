@@ -47,7 +47,7 @@ export async function measured(
     for (let first = 0; first < count; first += chunkRows) {
       const rows = Math.min(chunkRows, count - first);
       const examples = splitNetRecords(m, bytes.subarray(first * recordBytes, (first + rows) * recordBytes));
-      await meter.add(forward, parameters, examples);
+      await meter.add(forward.outputs(parameters, examples), examples);
     }
   } finally {
     await forward.close();
@@ -66,10 +66,10 @@ export class Meter {
     this.#measurement = new NetMeasurement(measuring(m, header));
   }
 
-  async add(forward: NetForward, parameters: Weights, examples: NetExamples): Promise<void> {
-    const own = examples.labels.length / examples.count;
-    for await (const { first, rows, output } of forward.outputs(parameters, examples)) {
-      this.#measurement.add(output, examples.labels.subarray(first * own, (first + rows) * own));
+  async add(outputs: ReturnType<NetForward['outputs']>, { count, labels }: NetExamples): Promise<void> {
+    const own = labels.length / count;
+    for await (const { first, rows, output } of outputs) {
+      this.#measurement.add(output, labels.subarray(first * own, (first + rows) * own));
     }
   }
 

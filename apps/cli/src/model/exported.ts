@@ -49,47 +49,35 @@ export class ExportedRun {
 
   private constructor(
     private readonly file: InferenceSession,
-    private readonly forward: NetForward,
-    private readonly compared: Compared,
+    private readonly m: NetManifest,
+    header: DataHeader,
     private readonly units: OwnUnits | undefined,
   ) {
-    const { m, header } = compared;
     const width = netOf(m).output.shape.at(-1) ?? 1;
     this.#comparison = new Comparison(width, answerKinds[header.label.kind], 0, units?.scale);
   }
 
   /**
    * @param onnx    as `exportOnnx` writes it
-   * @param forward of the same net; stays open
    * @param outputs `own`: the file was written with the header, and answers in the label's own unit
    */
-  static async open(
-    onnx: Uint8Array,
-    compared: Compared,
-    forward: NetForward,
-    outputs: 'own' | 'data',
-  ): Promise<ExportedRun> {
-    const units = outputs === 'own' ? realOutputs(compared.header) : undefined;
-    return new ExportedRun(await InferenceSession.create(onnx, session), forward, compared, units);
+  static async open(onnx: Uint8Array, { m, header }: Compared, outputs: 'own' | 'data'): Promise<ExportedRun> {
+    const units = outputs === 'own' ? realOutputs(header) : undefined;
+    return new ExportedRun(await InferenceSession.create(onnx, session), m, header, units);
   }
 
-  /** Of a wide net as few records at a time as the exact net takes. */
-  async add(part: Part): Promise<void> {
-    const { m, parameters } = this.compared;
-    const [width, unit] = [sizeOf(m.input.shape), 2 ** -netOf(m).output.a];
-    for await (const { first, rows, output: integers } of this.forward.outputs(parameters, part)) {
-      const [from, to, dims] = [first * width, (first + rows) * width, [rows, ...m.input.shape]];
-      const fed =
-        part.own === undefined
-          ? new Tensor(elementTypeOf(m), part.features.subarray(from, to), dims)
-          : new Tensor('float32', part.own.subarray(from, to), dims);
-      const { output } = await this.file.run({ features: fed });
-      const exact = inOwnUnits(
-        Float64Array.from(integers, (value) => value * unit),
-        this.units,
-      );
-      this.#comparison.add(rows, output!.data as Float32Array, exact);
-    }
+  /** @param part of a wide net as few records as the exact net takes at a time @param integers its outputs for them */
+  async add({ count, features, own }: Part, integers: Float64Array): Promise<void> {
+    const dims = [count, ...this.m.input.shape];
+    const fed =
+      own === undefined ? new Tensor(elementTypeOf(this.m), features, dims) : new Tensor('float32', own, dims);
+    const { output } = await this.file.run({ features: fed });
+    const unit = 2 ** -netOf(this.m).output.a;
+    const exact = inOwnUnits(
+      integers.map((value) => value * unit),
+      this.units,
+    );
+    this.#comparison.add(count, output!.data as Float32Array, exact);
   }
 
   result(): Agreement {
@@ -104,32 +92,40 @@ export class ExportedRun {
 /** Records that `predict` and `evaluate` compare: what all take is for `model export`. */
 const comparedRows = 256;
 
-/** The first rows through the file that `model export` writes. */
+type Outputs = ReturnType<NetForward['outputs']>;
+
+/** The exact net, whose answers for the first rows are compared with the file that `model export` writes. */
 export class FirstRows {
   #left = comparedRows;
 
   private constructor(
     private readonly run: ExportedRun,
     private readonly compared: Compared,
+    private readonly forward: NetForward,
   ) {}
 
   /** @param forward of the same net; stays open */
   static async open(compared: Compared, forward: NetForward): Promise<FirstRows> {
     const onnx = exportOnnx(compared.m, compared.parameters, { header: compared.header });
-    return new FirstRows(await ExportedRun.open(onnx, compared, forward, 'own'), compared);
+    return new FirstRows(await ExportedRun.open(onnx, compared, 'own'), compared, forward);
   }
 
-  async add(batch: Batch, features: NetExamples['features']): Promise<void> {
-    const { m, header } = this.compared;
+  /** Of all rows of a batch, a few at a time. */
+  async *outputs(batch: Batch, features: NetExamples['features']): Outputs {
+    const { m, header, parameters } = this.compared;
     const count = Math.min(batch.count, this.#left);
-    if (count === 0) return;
     this.#left -= count;
     const some = features.subarray(0, count * sizeOf(m.input.shape));
-    await this.run.add({
-      count,
-      features: some,
-      ...(takesOwnNumbers(header, false) && { own: ownOf(m, header, batch, some) }),
-    });
+    const isOwn = count > 0 && takesOwnNumbers(header, false);
+    const compared = { count, features: some, ...(isOwn && { own: ownOf(m, header, batch, some) }) };
+    for await (const answered of this.forward.outputs(parameters, { count: batch.count, features })) {
+      const { first, rows, output } = answered;
+      const taken = Math.min(rows, count - first);
+      if (taken > 0) {
+        await this.run.add(rowsOf(m, compared, first, taken), output.subarray(0, (output.length / rows) * taken));
+      }
+      yield answered;
+    }
   }
 
   result(): InFloat32 {
@@ -216,13 +212,16 @@ export function ownOf(
 }
 
 /** Features of a few records at a time. */
-export async function* featureParts(m: NetManifest, { count, features, own }: Part): AsyncGenerator<Part> {
-  const width = sizeOf(m.input.shape);
-  for (let first = 0; first < count; first += partRows) {
-    const rows = Math.min(partRows, count - first);
-    const [from, to] = [first * width, (first + rows) * width];
-    yield { count: rows, features: features.subarray(from, to), ...(own && { own: own.subarray(from, to) }) };
+export function* featureParts(m: NetManifest, part: Part): Generator<Part> {
+  for (let first = 0; first < part.count; first += partRows) {
+    yield rowsOf(m, part, first, Math.min(partRows, part.count - first));
   }
+}
+
+export function rowsOf({ input }: NetManifest, { features, own }: Part, first: number, count: number): Part {
+  const width = sizeOf(input.shape);
+  const [from, to] = [first * width, (first + count) * width];
+  return { count, features: features.subarray(from, to), ...(own && { own: own.subarray(from, to) }) };
 }
 
 export async function exactOutputs(forward: NetForward, parameters: Weights, part: Part): Promise<Float64Array> {

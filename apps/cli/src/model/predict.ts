@@ -61,7 +61,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
   const source = await openedFor(model, options, 'features');
   const encoding = encodeWith(header, source, 'features');
   const forward = await NetForward.open(manifest);
-  const float = await FirstRows.open({ m: manifest, header, parameters }, forward);
+  const answering = await FirstRows.open({ m: manifest, header, parameters }, forward);
   const table = predictionTable(model, source, options.out);
   const shown: Prediction[] = [];
   let count = 0;
@@ -70,10 +70,8 @@ export async function predict(options: PredictOptions & { readonly out: string }
     file = await openOutput(options.out, [data, options.model, ...(labels === undefined ? [] : [labels])]);
     await file.write(table.head);
     for await (const batch of encoding.batches()) {
-      const { count: rows, first, files, bytes } = batch;
-      const features = featuresFrom(manifest, bytes, rows);
-      await float.add(batch, features);
-      for await (const part of forward.outputs(parameters, { count: rows, features })) {
+      const { first, files } = batch;
+      for await (const part of answering.outputs(batch, featuresFrom(manifest, batch.bytes, batch.count))) {
         const width = part.output.length / part.rows;
         const lines = Array.from({ length: part.rows }, (_, i) => {
           const [own, place] = [part.output.subarray(i * width, (i + 1) * width), part.first + i];
@@ -87,7 +85,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
     }
     await file.keep();
   } finally {
-    await Promise.all([forward.close(), float.close(), file?.drop()]);
+    await Promise.all([forward.close(), answering.close(), file?.drop()]);
   }
   return {
     rows: count,
@@ -96,7 +94,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
     counted: table.counted,
     first: shown,
     ignored: encoding.ignored,
-    ...float.result(),
+    ...answering.result(),
     ...remarksOf(encoding.report(), source),
   };
 }
@@ -113,22 +111,21 @@ export async function evaluate(options: PredictOptions): Promise<Evaluated> {
   const source = await openedFor(model, options, 'records');
   const encoding = encodeWith(header, source, 'records');
   const forward = await NetForward.open(manifest);
-  const float = await FirstRows.open({ m: manifest, header, parameters }, forward);
+  const answering = await FirstRows.open({ m: manifest, header, parameters }, forward);
   const meter = new Meter(manifest, header);
   const constant = new ConstantAnswer(header);
   let count = 0;
   try {
     for await (const batch of encoding.batches()) {
       const examples = splitNetRecords(manifest, batch.bytes);
-      await float.add(batch, examples.features);
-      await meter.add(forward, parameters, examples);
+      await meter.add(answering.outputs(batch, examples.features), examples);
       constant.add(examples.labels);
       count += batch.count;
     }
   } finally {
-    await Promise.all([forward.close(), float.close()]);
+    await Promise.all([forward.close(), answering.close()]);
   }
   const [metrics, unlabelled] = [meter.results(), encoding.unlabelled()];
   const baseline = constant.result();
-  return { rows: count, unlabelled, metrics, baseline, ...float.result(), ...remarksOf(encoding.report(), source) };
+  return { rows: count, unlabelled, metrics, baseline, ...answering.result(), ...remarksOf(encoding.report(), source) };
 }
