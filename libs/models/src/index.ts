@@ -2,7 +2,7 @@
 export { Comparison, importCheck, type Agreement, type AnswerKind } from './check.js';
 export { UnsupportedModel } from './errors.js';
 export { exactParameters, exportOnnx, exportSafetensors } from './export.js';
-export { interfaceOf, takesOwnNumbers, type ModelInterface } from './interface.js';
+export { interfaceName, interfaceOf, interfaceText, takesOwnNumbers, type ModelInterface } from './interface.js';
 export { onnxBytesMax, safetensorsBytesMax } from './limits.js';
 export { mappedParameters } from './mapping.js';
 export { importOnnx, type ImportedModel, type RealParameter } from './onnx/import.js';

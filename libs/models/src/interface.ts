@@ -49,6 +49,13 @@ export interface ModelInterface {
   };
 }
 
+export const interfaceName = 'interface.json';
+
+/** The file beside an exported one. */
+export function interfaceText(ends: ModelInterface): string {
+  return `${JSON.stringify(ends, null, 2)}\n`;
+}
+
 /** @param takesIntegers as given to `exportOnnx` */
 export function interfaceOf(m: NetManifest, header: DataHeader, takesIntegers = false): ModelInterface {
   const { features } = header;

@@ -6,7 +6,9 @@ import { makeFolder, writeWhole } from '#libs/client';
 import {
   exportOnnx,
   exportSafetensors,
+  interfaceName,
   interfaceOf,
+  interfaceText,
   lostInFloat32,
   realOutputs,
   takesOwnNumbers,
@@ -67,8 +69,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportedRepor
   writeWhole(onnx, origin === null ? bytes : withOrigin(bytes, origin));
   writeWhole(safetensors, exportSafetensors(manifest, parameters));
   const ends = interfaceOf(manifest, header, takesIntegers);
-  const described = join(options.out, 'interface.json');
-  writeWhole(described, `${JSON.stringify(ends, null, 2)}\n`);
+  const described = join(options.out, interfaceName);
+  writeWhole(described, interfaceText(ends));
   writeHeader(options.out, header);
   if (tokenizer !== undefined) writeWhole(join(options.out, tokenizerName), tokenizer);
   return {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { parseDataHeader } from '#libs/step';
-import { figuresOf, overfitIn } from './take-result.js';
+import { planModel } from '#libs/models';
+import { drawnParameters, parseDataHeader } from '#libs/step';
+import { figuresOf, modelFiles, overfitIn } from './take-result.js';
 
 const price = { name: 'price', kind: 'number', center: 100, scale: 8 };
 const header = parseDataHeader({
@@ -36,4 +37,28 @@ it('tells that figures before those of what is delivered were better', () => {
   expect(overfitIn(found, { header })).toMatchObject({ name: 'rmse', best: { step: 4 }, last: { step: 8, value: 4 } });
   expect(overfitIn({ evaluations: { ...found.evaluations, deliveredStep: 4 } }, { header })).toBeNull();
   expect(overfitIn(found, null)).toBeNull();
+});
+
+it('writes what the model takes and answers with beside it, where it is known how the data was read', () => {
+  const size = { name: 'size', kind: 'number', center: 80, scale: 20 };
+  const table = parseDataHeader({
+    ...{ layout: 2, features: { dtype: 'int16', shape: [1], frac: 12 }, split: 'given', tokenizer: null },
+    ...{ label: { kind: 'real', count: 1, frac: 10, columns: [price] }, columns: [size] },
+  });
+  const rows = { train: 64, validation: 0 };
+  const { manifest } = planModel({
+    header: table,
+    rows,
+    seed: `0x${'5a'.repeat(32)}`,
+    epochs: 1,
+    optimizer: 'sgd-exact',
+  });
+  const result = { manifest, weights: drawnParameters(manifest) };
+  const { 'interface.json': ends, ...others } = modelFiles(result, { header: table });
+  expect(Object.keys(others)).toEqual(['model.onnx', 'weights.bin', 'header.json']);
+  expect(JSON.parse(String(ends))).toMatchObject({
+    input: { type: 'float32', columns: [{ ...size, from: 0, count: 1, range: [80 - 8 * 20, expect.any(Number)] }] },
+    output: { unit: 'own', columns: [{ name: 'price', center: 100, scale: 8 }] },
+  });
+  expect(Object.keys(modelFiles(result, null))).toEqual(['model.onnx', 'weights.bin']);
 });

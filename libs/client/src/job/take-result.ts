@@ -1,6 +1,16 @@
 /** A result as files: the model, its integers, the manifest and the evidence. */
 import { join } from 'node:path';
-import { exportOnnx, metricsOf, overfitOf, readingOf, withOrigin, type Overfit } from '#libs/models';
+import {
+  exportOnnx,
+  interfaceName,
+  interfaceOf,
+  interfaceText,
+  metricsOf,
+  overfitOf,
+  readingOf,
+  withOrigin,
+  type Overfit,
+} from '#libs/models';
 import { startParameters } from '#libs/review';
 import {
   canonicalHeader,
@@ -48,7 +58,7 @@ export interface SignedFigures {
 /**
  * Follows the job, verifies its evidence under the profile's policy, acknowledges, decrypts, and writes model.onnx,
  * weights.bin, manifest.json and job.vtb; of a net besides header.json and, of text, tokenizer.json, as far as the profile
- * has them: what new data is read with.
+ * has them: what new data is read with; and with a header interface.json, what model.onnx takes and answers with.
  *
  * @param out folder
  * @throws Rejection RESULT_* naming what does not agree; ESCROW_ENDED; the job's own code where it ended otherwise
@@ -114,8 +124,8 @@ export function overfitIn(
 }
 
 /** Of a net all parameters, without what its optimizer keeps. */
-function modelFiles(
-  { manifest: m, weights }: CheckedResult,
+export function modelFiles(
+  { manifest: m, weights }: Pick<CheckedResult, 'manifest' | 'weights'>,
   reading: Reading | null,
 ): Record<string, Uint8Array | string> & { readonly 'model.onnx': Uint8Array } {
   if (!isNet(m)) return { 'model.onnx': floatOnnx(m, weights), 'weights.bin': encodeWeights(weights) };
@@ -124,7 +134,10 @@ function modelFiles(
   return {
     'model.onnx': exportOnnx(m, parameters, { ...(header !== undefined && { header }) }),
     'weights.bin': encodeWeights(parameters),
-    ...(header !== undefined && { 'header.json': canonicalHeader(header) }),
+    ...(header !== undefined && {
+      'header.json': canonicalHeader(header),
+      [interfaceName]: interfaceText(interfaceOf(m, header)),
+    }),
     ...(tokenizer !== undefined && { [tokenizerName]: tokenizer }),
   };
 }
