@@ -65,7 +65,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportedRepor
   const check = records && (await compareOnnx(bytes, compared, records, 'own'));
   const lost = takesOwn ? lostInFloat32(header).map(lostWords) : [];
   const warnings = [...lost, ...(check === null ? [] : farWords(check, header, takesOwn))];
-  const origin = originBeside(options.model);
+  const origin = originBeside(options.model, '--model');
   writeWhole(onnx, origin === null ? bytes : withOrigin(bytes, origin));
   writeWhole(safetensors, exportSafetensors(manifest, parameters));
   const ends = interfaceOf(manifest, header, takesIntegers);

@@ -115,3 +115,18 @@ it('the result of a job goes where no other model is, and may be fetched again',
   makeResultFolder(path, id);
   expect(() => makeResultFolder(path, `0x${'33'.repeat(32)}`)).toThrow(expect.objectContaining({ code: 'USAGE' }));
 });
+
+it('a model.onnx that is none is named, with what to do, before a result is paid and where a model is exported', async () => {
+  const model = modelOf(2);
+  const path = join(folder, 'cut');
+  writeModel(path, model);
+  const file = join(path, 'model.onnx');
+  writeFileSync(file, exportOnnx(model.manifest, model.parameters).subarray(0, -1));
+  const words = (option: string): string =>
+    `${option} without a model.onnx that is none (ONNX_MALFORMED): remove it, or name another folder`;
+  const detail = expect.objectContaining({ expected: words('--out'), got: file }) as unknown;
+  const refused = expect.objectContaining({ code: 'USAGE', detail }) as Error;
+  expect(() => makeResultFolder(path, `0x${'11'.repeat(32)}`)).toThrow(refused);
+  const { json } = await runCommand('model', 'export', '--model', path, '--out', join(folder, 'never'));
+  expect(json['error']).toMatchObject({ code: 'USAGE', expected: words('--model'), got: file });
+});

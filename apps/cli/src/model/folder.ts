@@ -86,25 +86,11 @@ export interface ModelFolder {
 export function makeModelFolder(folder: string, manifest: NetManifest): void {
   makeFolder(folder);
   const bundle = join(folder, 'job.vtb');
-  const result = existsSync(bundle) ? bundle : resultIn(folder);
+  const result = existsSync(bundle) ? bundle : originBeside(folder, '--out') && join(folder, deliveredName);
   if (result !== null) throw usage('--out without the result of a job, whose weights would be replaced', result);
   const weights = join(folder, names.weights);
   if (existsSync(weights) && !isOf(folder, manifest))
     throw usage('--out without the trained model of another plan, which would be replaced', weights);
-}
-
-/** @returns path of a model.onnx that a job delivered @throws ConfigurationError USAGE where nobody can tell */
-function resultIn(folder: string): string | null {
-  const delivered = join(folder, deliveredName);
-  try {
-    return originBeside(folder) && delivered;
-  } catch (error) {
-    if (!(error instanceof Rejection)) throw error;
-    throw usage(
-      `--out without a ${deliveredName} that is none (${error.code}): remove it, or name another folder`,
-      delivered,
-    );
-  }
 }
 
 /** Of manifest, header and what else stands beside the weights, about. */
@@ -125,19 +111,33 @@ function isOf(folder: string, manifest: NetManifest): boolean {
  * Makes the folder that the result of a job goes to; the same result may be fetched again.
  *
  * @param jobId 0x-hexadecimal
- * @throws ConfigurationError USAGE where another model is
+ * @throws ConfigurationError USAGE where another model is, or a model.onnx of which nobody can tell whose it is
  */
 export function makeResultFolder(folder: string, jobId: string): void {
   makeFolder(folder);
   const other = [names.weights, deliveredName].map((name) => join(folder, name)).find(existsSync);
-  if (other === undefined || originBeside(folder)?.jobId === jobId.slice(2)) return;
+  if (other === undefined || originBeside(folder, '--out')?.jobId === jobId.slice(2)) return;
   throw usage('--out without another model, which would be replaced', other);
 }
 
-/** What the delivered file beside the weights says. */
-export function originBeside(folder: string): Origin | null {
+/**
+ * What the delivered file beside the weights says.
+ *
+ * @param option that names the folder
+ * @throws ConfigurationError USAGE where the file is none of ONNX, so that nobody can tell
+ */
+export function originBeside(folder: string, option: '--model' | '--out'): Origin | null {
   const delivered = join(folder, deliveredName);
-  return existsSync(delivered) ? originOf(readBytes(delivered, onnxBytesMax)) : null;
+  if (!existsSync(delivered)) return null;
+  try {
+    return originOf(readBytes(delivered, onnxBytesMax));
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    throw usage(
+      `${option} without a ${deliveredName} that is none (${error.code}): remove it, or name another folder`,
+      delivered,
+    );
+  }
 }
 
 /** Weights go first and come last: what is read in between, or was left by an end in between, is no model. */
