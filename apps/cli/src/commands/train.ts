@@ -17,6 +17,7 @@ interface TrainOptions extends OutputOptions, DataOptions {
   readonly images?: string;
   readonly data?: string;
   readonly out?: string;
+  readonly replace?: boolean;
   readonly carrier: 'float64' | 'auto';
   readonly digestAt?: readonly number[];
   readonly threads: number;
@@ -31,6 +32,7 @@ export function addTrainCommand(program: Command): void {
     .option('--manifest <file>', 'fxt/2 manifest, with --data and --out; fxt/1 with --images and --labels')
     .option('--data <file>', 'csv, tsv, parquet, npy, npz, idx, jsonl, txt, or a folder of pictures')
     .option('--out <folder>', 'where the trained model goes')
+    .option('--replace', 'with --out: in the place of a model of another manifest too, never of the result of a job')
     .option('--images <file>', 'IDX file of unsigned bytes')
     .option('--vector <file>', 'fxt/2 manifest with a member data that names its records, in place of the others')
     .addOption(new Option('--carrier <name>', 'what carries the integers').choices(['float64', 'auto']).default('auto'))
@@ -47,6 +49,7 @@ export function addTrainCommand(program: Command): void {
         return printTrained(options, await trainModel({ ...options, data, manifest, out }, saying));
       }
       if (options.checkpoint !== undefined) throw usage('--data beside --checkpoint', 'none');
+      if (options.replace === true) throw usage('--data and --out beside --replace', 'no --data');
       const report = await reportOf(options);
       printResult(options, report, () =>
         table([

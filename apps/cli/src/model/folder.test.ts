@@ -11,6 +11,8 @@ import { makeModelFolder, makeResultFolder, readModel, writeModel, type ModelFol
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-folder-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const timeout = { timeout: 120_000 };
+
 function modelOf(columns: number): ModelFolder {
   const header = parseDataHeader({
     ...{ layout: 2, features: { dtype: 'int16', shape: [columns], frac: 12 }, split: { train: 64, validation: 0 } },
@@ -98,8 +100,38 @@ it('a trained model is replaced by one of the same manifest alone', () => {
   const detail = expect.objectContaining({ got: join(path, 'weights.bin') }) as unknown;
   const refused = expect.objectContaining({ code: 'USAGE', detail }) as Error;
   expect(() => makeModelFolder(path, other.manifest)).toThrow(refused);
+  makeModelFolder(path, other.manifest, true);
   expect(readFileSync(join(path, 'weights.bin'))).toEqual(before);
 });
+
+it(
+  'train --replace takes the place of another model when it is trained, and of no result of a job',
+  timeout,
+  async () => {
+    const [own, other] = [modelOf(2), modelOf(3)];
+    const [path, plan, data] = ['former', 'plan', 'wide.csv'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const lines = Array.from({ length: 64 }, (_, i) => `${i % 7},${i % 5},${i % 3},${'ny'[i % 2]!}`);
+    writeFileSync(data, ['c0,c1,c2,y', ...lines, ''].join('\n'));
+    writeModel(plan, other);
+    const train = async (...more: string[]) => {
+      const files = ['--manifest', join(plan, 'manifest.json'), '--data', data, '--out', path, '--validation', '0'];
+      return (await runCommand('train', ...files, ...more)).json;
+    };
+    writeModel(path, own);
+    expect(await train()).toMatchObject({ error: { code: 'USAGE', got: join(path, 'weights.bin') } });
+    expect(readModel(path).manifest).toEqual(own.manifest);
+    expect(await train('--replace')).toMatchObject({ model: path });
+    expect(readModel(path).manifest).toEqual(other.manifest);
+    writeModel(path, own);
+    writeFileSync(join(path, 'job.vtb'), Uint8Array.of(1));
+    expect(await train('--replace')).toMatchObject({ error: { code: 'USAGE', got: join(path, 'job.vtb') } });
+    expect(readModel(path).manifest).toEqual(own.manifest);
+  },
+);
 
 it('the result of a job goes where no other model is, and may be fetched again', () => {
   const { manifest, header, parameters } = modelOf(2);

@@ -81,16 +81,17 @@ export interface ModelFolder {
  * its model.onnx and its evidence would speak of what is not there. A model of the same manifest is trained again in its
  * place; of another nobody may have the manifest any more.
  *
+ * @param replaces a model of another manifest too, as the user asks for
  * @throws ConfigurationError USAGE where the result of a job or a model of another manifest is
  */
-export function makeModelFolder(folder: string, manifest: NetManifest): void {
+export function makeModelFolder(folder: string, manifest: NetManifest, replaces = false): void {
   makeFolder(folder);
   const bundle = join(folder, 'job.vtb');
   const result = existsSync(bundle) ? bundle : originBeside(folder, '--out') && join(folder, deliveredName);
   if (result !== null) throw usage('--out without the result of a job, whose weights would be replaced', result);
   const weights = join(folder, names.weights);
-  if (existsSync(weights) && !isOf(folder, manifest))
-    throw usage('--out without the trained model of another plan, which would be replaced', weights);
+  if (replaces || !existsSync(weights) || isOf(folder, manifest)) return;
+  throw usage('--out without the trained model of another plan, which only --replace has replaced', weights);
 }
 
 /** Of manifest, header and what else stands beside the weights, about. */

@@ -77,6 +77,8 @@ interface Request extends DataOptions {
   readonly manifest: string;
   readonly data: string;
   readonly out: string;
+  /** A trained model of another manifest may go; the result of a job never does. */
+  readonly replace?: boolean;
   readonly threads: number;
   /** Written after every so many steps and at the end; where it exists, training goes on from it. */
   readonly checkpoint?: string;
@@ -122,7 +124,7 @@ async function train(request: Request, { onProgress, onEvaluation }: TrainingWat
   if (m.stop !== null && request.checkpoint !== undefined) {
     throw usage('a manifest without stop beside --checkpoint: the rule needs every evaluation from the start', 'stop');
   }
-  makeModelFolder(request.out, m);
+  makeModelFolder(request.out, m, request.replace);
   needTrainingSpace(m, request.out, request.checkpoint);
   const beside = join(dirname(request.manifest), tokenizerName);
   const options: DataOptions = {
