@@ -41,10 +41,11 @@ function named(columns: readonly string[]): readonly string[] {
   return columns.map((name, index) => (columns.indexOf(name) === index ? name : `${name} (${index + 1})`));
 }
 
-/** Of an answer: real labels, probabilities, and the number of a token. */
+/** Of an answer: real labels, probabilities (of several labels behind all of these), and the number of a token. */
 function numericColumns({ label }: DataHeader, columns: readonly string[]): readonly boolean[] {
   return columns.map((name, index) => {
     if (label.kind === 'class') return index === columns.length - 1;
+    if (label.kind === 'vector') return index >= columns.length / 2;
     return label.kind === 'real' || (label.kind === 'tokens' && name !== 'text');
   });
 }

@@ -54,8 +54,17 @@ export function answers(
         },
       };
     }
-    case 'vector':
-      return { columns: namesOf(label.columns, label.count), of: (output) => vectorWords(label.columns, output) };
+    case 'vector': {
+      const parts = vectorParts(label.columns, label.count);
+      return {
+        columns: [...parts.map(({ name }) => name), ...parts.map(({ odds }) => `${odds} probability`)],
+        of: (output) => {
+          const found = parts.map((part) => part.of(output));
+          const shares = found.map(({ value }) => (1 / (1 + Math.exp(-value * unit))).toFixed(digits));
+          return [...found.map(({ text }) => text), ...shares];
+        },
+      };
+    }
   }
 }
 
@@ -63,20 +72,44 @@ function namesOf(columns: Columns, count: number): readonly string[] {
   return columns.length > 0 ? columns.map(({ name }) => name) : Array.from({ length: count }, (_, i) => `label ${i}`);
 }
 
+interface VectorPart {
+  readonly name: string;
+  /** What its probability is of. */
+  readonly odds: string;
+  /** The answer, and the whole number that its probability is made of. */
+  of(output: ArrayLike<number>): { readonly text: string; readonly value: number };
+}
+
 /** A flag by its sign; a category by the largest of its places. */
-function vectorWords(columns: Columns, output: ArrayLike<number>): readonly string[] {
-  if (columns.length === 0) return Array.from(output, (value) => (value > 0 ? '1' : '0'));
+function vectorParts(columns: Columns, count: number): readonly VectorPart[] {
+  if (columns.length === 0) return namesOf(columns, count).map((name, place) => flagPart(name, ['0', '1'], place));
   let at = 0;
-  return columns.map((column) => {
+  return columns.map((column): VectorPart => {
     const from = at;
-    if (column.kind === 'category') {
-      at += column.values.length;
-      return column.values[largest(output, from, column.values.length, 1).index]!;
+    const { name } = column;
+    if (column.kind !== 'category') {
+      at += 1;
+      return flagPart(name, column.kind === 'flag' ? column.values : ['0', '1'], from);
     }
-    at += 1;
-    const isOn = output[from]! > 0;
-    return column.kind === 'flag' ? column.values[isOn ? 1 : 0] : isOn ? '1' : '0';
+    const { values } = column;
+    at += values.length;
+    return {
+      ...{ name, odds: name },
+      of: (output) => {
+        const { index } = largest(output, from, values.length, 1);
+        return { text: values[index]!, value: output[from + index]! };
+      },
+    };
   });
+}
+
+/** Its probability is that of the second value, whichever is the answer. */
+function flagPart(name: string, [off, on]: readonly string[], place: number): VectorPart {
+  const of: VectorPart['of'] = (output) => {
+    const value = output[place]!;
+    return { text: value > 0 ? on! : off!, value };
+  };
+  return { name, odds: `${name}=${on}`, of };
 }
 
 /** Of equal ones the first; its share of the exponentials. */
