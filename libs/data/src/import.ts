@@ -179,6 +179,18 @@ function placesOf(
   return { place, validation: held, isGiven };
 }
 
+/**
+ * The rows that an import keeps apart, where no source of their own has them.
+ *
+ * @param seed as in the request
+ * @returns for each row that has a label, in the order of the source: 1 where it is kept apart
+ */
+export function keptApart(seed: string, { train, validation }: Pick<ImportReport, 'train' | 'validation'>): Uint8Array {
+  const kept = new Uint8Array(train + validation);
+  for (const row of shuffledIndices(seed, kept.length).subarray(0, validation)) kept[row] = 1;
+  return kept;
+}
+
 function rowsOf(validation: number | Share, count: number): number {
   if (typeof validation === 'number') return validation;
   return Math.max(validation.least ?? 0, Math.round((count * validation.percent) / 100));

@@ -8,6 +8,8 @@ interface Batch {
   readonly count: number;
   /** Integer features or tokens of `count` records, in the net's order. */
   readonly features: ArrayLike<number>;
+  /** The same in the user's own numbers, as the data has them, for a file that takes these; absent: made of `features`. */
+  readonly own?: ArrayLike<number>;
 }
 
 interface CheckedRun {
@@ -100,16 +102,17 @@ export async function importCheck({ input, output, end }: ImportedModel, run: Ch
   const classes = output.shape.at(-1) ?? 1;
   const fixed = input.dims[0]!;
   const comparison = new Comparison(classes, run.answer, end === undefined ? 0 : flagFrom(end), output.real?.scale);
-  for await (const { count, features } of run.batches) {
+  for await (const batch of run.batches) {
+    const { count } = batch;
     const step = fixed < 1 ? count : fixed;
-    const found = Array.from(await run.net({ count, features }));
+    const found = Array.from(await run.net(batch));
     const told = end === undefined ? found : rowsOf(found, classes).flatMap((row) => ended(end, row));
     const exact = inOwnUnits(Float64Array.from(told), output.real);
     for (let first = 0; first < count; first += step) {
       const rows = Math.min(step, count - first);
       const fed = new Float64Array(step * size);
       // A batch of fixed size is filled up with its last record.
-      for (let row = 0; row < step; row++) feed(fed, row, features, first + Math.min(row, rows - 1));
+      for (let row = 0; row < step; row++) feed(fed, row, batch, first + Math.min(row, rows - 1));
       const wanted = await run.file(fed, [step, ...input.dims.slice(1)]);
       const ordered = Float64Array.from({ length: rows * outputs }, () => NaN);
       for (let i = 0; i < rows * outputs; i++) {
@@ -121,12 +124,13 @@ export async function importCheck({ input, output, end }: ImportedModel, run: Ch
   }
   return comparison.result();
 
-  function feed(fed: Float64Array, row: number, features: ArrayLike<number>, record: number): void {
+  function feed(fed: Float64Array, row: number, { features, own }: Batch, record: number): void {
     for (let i = 0; i < size; i++) {
       const place = input.order?.[i] ?? i;
-      const value = features[record * size + place]! * 2 ** -run.fraction;
+      const at = record * size + place;
+      const value = features[at]! * 2 ** -run.fraction;
       fed[row * size + i] =
-        input.real === undefined ? value : value * input.real.scale[place]! + input.real.center[place]!;
+        input.real === undefined ? value : (own?.[at] ?? value * input.real.scale[place]! + input.real.center[place]!);
     }
   }
 }

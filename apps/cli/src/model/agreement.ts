@@ -1,37 +1,40 @@
 /** A model file on onnxruntime beside the net that is made of it, over a whole set of records. */
 import { Rejection } from '#attestation/base';
-import { exportOnnx, importCheck, type Agreement, type ImportedModel } from '#libs/models';
+import { encodeWith, keptApart, type ImportedData } from '#libs/data';
+import { exportOnnx, importCheck, takesOwnNumbers, type Agreement, type ImportedModel } from '#libs/models';
 import { InferenceSession, NetForward, Tensor } from '#libs/onnx';
-import { netRecordLayout, splitNetRecords, type DataHeader, type NetManifest, type Weights } from '#libs/step';
+import { netRecordLayout, sizeOf, splitNetRecords, type DataHeader, type NetManifest } from '#libs/step';
+import type { Source } from './data.js';
 import {
   answerKinds,
   exactOutputs,
   ExportedRun,
   featureParts,
+  ownOf,
   rowsOf,
   session,
   type Compared,
   type Part,
 } from './exported.js';
 
-interface Records {
-  readonly recordBytes: number;
-  records(): AsyncIterable<{ readonly count: number; readonly bytes: Uint8Array }>;
+/** What an import made of a file: the rows kept apart are compared, or all where there are none. */
+export interface Brought extends Pick<ImportedData, 'train' | 'validation'> {
+  readonly source: Source;
+  readonly seed: string;
 }
 
 /** @throws Rejection ONNX_TYPE where onnxruntime's own types have no such input */
 export async function compareFile(
   { bytes, model }: { readonly bytes: Uint8Array; readonly model: ImportedModel },
-  m: NetManifest,
-  header: DataHeader,
-  parameters: Weights,
-  set: Records,
+  { m, header, parameters }: Compared,
+  data: Brought,
 ): Promise<Agreement> {
+  const takesOwn = model.input.real !== undefined && takesOwnNumbers(header, false);
   const made = tensorOf[model.input.type] ?? unfed(model);
   const [file, forward] = await Promise.all([InferenceSession.create(bytes, session), NetForward.open(m)]);
   try {
     return await importCheck(model, {
-      batches: parts(m, set),
+      batches: takesOwn ? ownParts(m, header, data) : parts(m, data),
       fraction: 'tokens' in m.input ? 0 : m.input.frac,
       answer: answerKinds[header.label.kind],
       file: async (input, dims) => {
@@ -45,26 +48,18 @@ export async function compareFile(
   }
 }
 
-/** The net's own export, which takes what the net takes. */
-export function compareExported(
-  m: NetManifest,
-  header: DataHeader,
-  parameters: Weights,
-  set: Records,
-): Promise<Agreement> {
-  return compareOnnx(exportOnnx(m, parameters), { m, header, parameters }, parts(m, set), 'data');
+/** The file that `model export` would write. */
+export function compareExported(compared: Compared, data: Brought): Promise<Agreement> {
+  const { m, header, parameters } = compared;
+  const from = takesOwnNumbers(header, false) ? ownParts(m, header, data) : parts(m, data);
+  return compareOnnx(exportOnnx(m, parameters, { header }), compared, from);
 }
 
-/** @param onnx as `exportOnnx` writes it @param outputs as `ExportedRun.open` takes them */
-export async function compareOnnx(
-  onnx: Uint8Array,
-  compared: Compared,
-  from: AsyncIterable<Part>,
-  outputs: 'own' | 'data',
-): Promise<Agreement> {
+/** @param onnx as `exportOnnx` writes it with the header */
+export async function compareOnnx(onnx: Uint8Array, compared: Compared, from: AsyncIterable<Part>): Promise<Agreement> {
   const { m, parameters } = compared;
   const forward = await NetForward.open(m);
-  const run = await ExportedRun.open(onnx, compared, outputs);
+  const run = await ExportedRun.open(onnx, compared);
   try {
     for await (const part of from) {
       for await (const { first, rows, output } of forward.outputs(parameters, part)) {
@@ -77,10 +72,31 @@ export async function compareOnnx(
   return run.result();
 }
 
-async function* parts(m: NetManifest, set: Records): AsyncGenerator<Part> {
-  for await (const { count, bytes } of set.records()) {
+/** As the data set has them. */
+async function* parts(m: NetManifest, { train, validation }: Brought): AsyncGenerator<Part> {
+  for await (const { count, bytes } of (validation ?? train).records()) {
     const whole = bytes.subarray(0, count * netRecordLayout(m).recordBytes);
     yield* featureParts(m, { count, features: splitNetRecords(m, whole).features });
+  }
+}
+
+/** The same rows with the numbers of their cells, which records center, scale and end: read from the file once more. */
+async function* ownParts(m: NetManifest, header: DataHeader, data: Brought): AsyncGenerator<Part> {
+  const { source, seed, train, validation } = data;
+  const isIn = validation && keptApart(seed, { train: train.count, validation: validation.count });
+  const width = sizeOf(m.input.shape);
+  let before = 0;
+  for await (const batch of encodeWith(header, source, 'records').batches()) {
+    const { features } = splitNetRecords(m, batch.bytes);
+    const own = ownOf(m, header, batch, features);
+    let count = 0;
+    for (let row = 0; row < batch.count; row++) {
+      if (isIn?.[before + row] === 0) continue;
+      for (const values of [features, own]) values.copyWithin(count * width, row * width, (row + 1) * width);
+      count += 1;
+    }
+    before += batch.count;
+    yield* featureParts(m, rowsOf(m, { count, features, own }, 0, count));
   }
 }
 

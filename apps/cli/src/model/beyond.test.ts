@@ -108,6 +108,38 @@ describe('an exported file', () => {
   });
 });
 
+describe('the check of an import', () => {
+  const importing = (...more: string[]): string[] => ['model', 'import', ...more, '--from', at('houses.csv'), ...task];
+  const largest = async (...args: string[]): Promise<{ records: number; largestDifference: number }> =>
+    (await veritrain(...args))['check'] as { records: number; largestDifference: number };
+
+  it("takes cells as they stand, of a file that takes the user's own numbers", timeout, async () => {
+    // Every answer is 3,000 for a unit of size: 60,000,000 for the odd row, where integers end at 8 deviations.
+    const file = handMade(['n', 4], (graph, x) =>
+      graph.node('MatMul', [x, graph.float32([4, 1], Float32Array.of(3_000, 0, 0, 0))]),
+    );
+    writeFileSync(at('size.onnx'), file);
+    const from = importing(at('size.onnx'), '--inputs', 'raw', '--out', at('size-plan'));
+    const all = await largest(...from, '--validation', '0');
+    expect(all.records).toBe(400);
+    expect(all.largestDifference).toBeGreaterThan(deviation);
+    const header = JSON.parse(readFileSync(at('size-plan', 'header.json'), 'utf8')) as {
+      columns: { name: string; center: number; scale: number }[];
+    };
+    const { center, scale } = header.columns.find(({ name }) => name === 'size')!;
+    expect(all.largestDifference / (3_000 * (20_000 - center - 8 * scale))).toBeCloseTo(1, 2);
+  });
+
+  it('of weights alone, takes what the exported file takes', timeout, async () => {
+    const plan = ['--layers', at('model', 'manifest.json'), '--validation', '0', '--out', at('weights-plan')];
+    await veritrain('model', 'export', '--model', at('model'), '--out', at('out'));
+    const { records, largestDifference } = await largest(...importing(at('out', 'model.safetensors'), ...plan));
+    expect(records).toBe(400);
+    expect(largestDifference).toBeGreaterThan(1);
+    expect(largestDifference).toBeLessThan(0.01 * deviation);
+  });
+});
+
 describe('the check of a file', () => {
   it('takes cells as they stand, not as 16 bits hold them', () => {
     const read = (name: string): unknown => JSON.parse(readFileSync(at('model', name), 'utf8'));

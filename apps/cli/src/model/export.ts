@@ -62,7 +62,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportedRepor
   const { data } = options;
   const compared = { m: manifest, header, parameters };
   const records = data === undefined ? null : newRecords(model, { ...options, data }, takesOwn);
-  const check = records && (await compareOnnx(bytes, compared, records, 'own'));
+  const check = records && (await compareOnnx(bytes, compared, records));
   const lost = takesOwn ? lostInFloat32(header).map(lostWords) : [];
   const warnings = [...lost, ...(check === null ? [] : farWords(check, header, takesOwn))];
   const origin = originBeside(options.model, '--model');

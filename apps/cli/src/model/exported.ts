@@ -57,13 +57,9 @@ export class ExportedRun {
     this.#comparison = new Comparison(width, answerKinds[header.label.kind], 0, units?.scale);
   }
 
-  /**
-   * @param onnx    as `exportOnnx` writes it
-   * @param outputs `own`: the file was written with the header, and answers in the label's own unit
-   */
-  static async open(onnx: Uint8Array, { m, header }: Compared, outputs: 'own' | 'data'): Promise<ExportedRun> {
-    const units = outputs === 'own' ? realOutputs(header) : undefined;
-    return new ExportedRun(await InferenceSession.create(onnx, session), m, header, units);
+  /** @param onnx as `exportOnnx` writes it with the header */
+  static async open(onnx: Uint8Array, { m, header }: Compared): Promise<ExportedRun> {
+    return new ExportedRun(await InferenceSession.create(onnx, session), m, header, realOutputs(header));
   }
 
   /** @param part of a wide net as few records as the exact net takes at a time @param integers its outputs for them */
@@ -107,7 +103,7 @@ export class FirstRows {
   /** @param forward of the same net; stays open */
   static async open(compared: Compared, forward: NetForward): Promise<FirstRows> {
     const onnx = exportOnnx(compared.m, compared.parameters, { header: compared.header });
-    return new FirstRows(await ExportedRun.open(onnx, compared, 'own'), compared, forward);
+    return new FirstRows(await ExportedRun.open(onnx, compared), compared, forward);
   }
 
   /** Of all rows of a batch, a few at a time. */

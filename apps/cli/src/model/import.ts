@@ -36,7 +36,10 @@ export interface ImportedReport {
   readonly parameters: number;
   readonly trainedParameters: number;
   readonly seconds: number;
-  /** The file in float32 by onnxruntime beside the integers, on the whole set that is named. */
+  /**
+   * The file in float32 by onnxruntime beside the integers, on the whole set that is named; on cells as they stand where it
+   * takes the user's own numbers.
+   */
   readonly check: Agreement & { readonly set: 'validation' | 'train'; readonly against: string };
   /** Before any training, on the same set. */
   readonly before: Measures;
@@ -56,15 +59,17 @@ export async function importModel(file: string, options: ImportOptions): Promise
     const { manifest, plain, why, start } = planBrought({ header, rows, ...wish }, brought, adapting);
     const set = validation ?? train;
     const isAlone = brought.onnx === undefined || brought.head !== undefined;
-    const compared = isAlone
-      ? await compareExported(manifest, header, start, set)
-      : await compareFile(brought.onnx!, manifest, header, start, set);
+    const [net, data] = [
+      { m: manifest, header, parameters: start },
+      { source, seed, train, validation },
+    ];
+    const compared = isAlone ? await compareExported(net, data) : await compareFile(brought.onnx!, net, data);
     const before = await measured(manifest, header, start, set);
     const { dropped } = report;
     const left = dropped > 0 ? [`${dropped} rows without a label are left out`] : [];
     const notes = [...brought.messages, ...report.notes, ...left];
-    const data = readingOf(options, rows.validation);
-    const replaced = writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
+    const plan = { plan: plain, why: [...why, ...notes], data: readingOf(options, rows.validation) };
+    const replaced = writePlan(options.out, manifest, header, plan);
     writeWhole(join(options.out, startName), encodeWeights(start));
     if (source.tokenizer !== undefined) writeWhole(join(options.out, tokenizerName), source.tokenizer.bytes);
     const { parameters, trainedParameters, seconds } = estimate(manifest);
