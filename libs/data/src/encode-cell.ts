@@ -75,11 +75,6 @@ function scaled(value: number, { center, scale }: NumberColumn, frac: number): n
 
 const answer = targets.int16;
 
-/** The least and the most that a model answers with, in the label's own unit. */
-export function answerEnds({ center, scale }: NumberColumn, frac: number): readonly [low: number, high: number] {
-  return [center + (answer.low / 2 ** frac) * scale, center + (answer.high / 2 ** frac) * scale];
-}
-
 function numberEncoder(column: NumberColumn, { target, frac, label, width }: Output, report: ColumnReport): EncodeCell {
   const isLabel = label === 'real';
   const { low, high } = isLabel ? target : targets.int16;

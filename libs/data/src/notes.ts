@@ -1,7 +1,7 @@
 /** What a reader of the data should know, in words with counts (libs/data/SPEC.md §6). */
-import type { DataHeader } from '#libs/step';
+import { realEnds, type DataHeader } from '#libs/step';
 import type { Choices, Chosen, ChosenColumn } from './choose.js';
-import { answerEnds, type ColumnReport } from './encode-cell.js';
+import type { ColumnReport } from './encode-cell.js';
 import { spelledMissing } from './look.js';
 import type { Statistics } from './statistics.js';
 
@@ -49,7 +49,8 @@ function notesOnAnswers(reports: readonly ColumnReport[], { label }: DataHeader)
   return label.columns.flatMap((column) => {
     const beyond = reports.findLast(({ name }) => name === column.name)?.beyond ?? 0;
     if (beyond === 0 || column.kind !== 'number') return [];
-    const [low, high] = answerEnds(column, label.frac).map((end) => String(Number(end.toPrecision(4))));
+    const { center, scale } = column;
+    const [low, high] = realEnds(label.frac).map((end) => String(Number((center + end * scale).toPrecision(4))));
     return [
       `answers for "${column.name}" end at ${low} and ${high}: ${beyond} of its labels ${beyond === 1 ? 'is' : 'are'} beyond`,
     ];
