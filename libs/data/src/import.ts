@@ -180,9 +180,8 @@ function placesOf(
 }
 
 /**
- * The rows that an import keeps apart, where no source of their own has them.
+ * The rows that an import by this seed keeps apart, where no source of their own has them.
  *
- * @param seed as in the request
  * @returns for each row that has a label, in the order of the source: 1 where it is kept apart
  */
 export function keptApart(seed: string, { train, validation }: Pick<ImportReport, 'train' | 'validation'>): Uint8Array {

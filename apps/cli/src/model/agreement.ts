@@ -18,7 +18,7 @@ import {
 } from './exported.js';
 
 /** What an import made of a file: the rows kept apart are compared, or all where there are none. */
-export interface Brought extends Pick<ImportedData, 'train' | 'validation'> {
+interface Brought extends Pick<ImportedData, 'train' | 'validation'> {
   readonly source: Source;
   readonly seed: string;
 }
