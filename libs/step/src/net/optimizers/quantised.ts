@@ -123,7 +123,7 @@ export function quantisedGradients(optimizer: Quantised, moved: readonly Moved[]
   const all = moved.map(({ D, parameter }) =>
     D.map((value) => clamp(roundShift(value, parameter.gradientFraction - optimizer.gq), -top, top)),
   );
-  if (optimizer.clip === undefined) return all;
+  if (optimizer.clip === undefined || all.length === 0) return all;
   const norm = isqrt(all.reduce((sum, h, i) => sum + squares(h, moved[i]!.parameter), 0n));
   const clip = BigInt(optimizer.clip);
   if (norm <= clip) return all;
@@ -177,7 +177,7 @@ export function emitGradients(e: NetEmitter, optimizer: Quantised, groups: reado
     const isRounded = parameters.some((one) => shiftOf(one, optimizer) > 0);
     return e.clamp(isRounded ? e.whole(moved[i]!) : moved[i]!, -top, top);
   });
-  if (optimizer.clip === undefined) return all;
+  if (optimizer.clip === undefined || all.length === 0) return all;
   const n2 = e.sum(e.round(e.concat(emitColumns(e, groups, all), 0), 12), 0);
   const kappa = e.floorDiv(e.scalar(optimizer.clip * 2 ** 16), e.node('Max', [e.isqrt(n2), e.scalar(1)]));
   const cut = e.scale(e.node('Min', [kappa, e.scalar(2 ** 16)]), -16);
