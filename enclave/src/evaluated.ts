@@ -58,13 +58,14 @@ export function standingsBy(
 
 /**
  * A checkpoint has every evaluation that is declared up to its step, once and in order, each of the border that stands
- * there, and only the last may end the job. Else whoever can write one chooses when the rule stops and what is delivered.
+ * there, by the session that signed the steps before it, and only the last may end the job. Else whoever can write one
+ * chooses when the rule stops and what is delivered, or one session that stands behind no border says how good all are.
  *
  * @throws Rejection CHECKPOINT_EVALUATIONS, MESSAGE_SHAPE
  */
 export function checkEvaluations(
   { jobId, spec, manifest }: Pick<ReadyJob, 'jobId' | 'spec' | 'manifest'>,
-  { step: reached, borders, evaluations = [] }: Pick<Checkpoint, 'step' | 'borders' | 'evaluations'>,
+  { step: reached, borders, links, evaluations = [] }: Pick<Checkpoint, 'step' | 'borders' | 'links' | 'evaluations'>,
 ): void {
   const plan = evaluationPlanOf(spec);
   const declared = plan === null ? [] : evaluatedSteps(plan).filter((step) => step <= reached);
@@ -80,9 +81,10 @@ export function checkEvaluations(
     const isBorder = step % roundSteps === 0 || step === manifest.steps;
     // Inside a segment nothing else says what they are.
     const weights = isBorder ? borders[Math.ceil(step / roundSteps)]! : one.weights;
+    const { session } = links[Math.ceil(step / roundSteps) - 1]!;
     requireSame(
-      textsOf({ ...common, step, weights, metrics: plan.metrics }),
-      textsOf({ ...one, metrics: kindsOf(one) }),
+      textsOf({ ...common, session, step, weights, metrics: plan.metrics }),
+      textsOf({ ...one, session: evaluations[at]!.session, metrics: kindsOf(one) }),
     );
   }
   const standings = standingsBy(plan, said);
@@ -98,9 +100,10 @@ function kindsOf({ metrics }: EvaluationStatement): EvaluationPlan['metrics'] {
 }
 
 type Bound = Pick<EvaluationStatement, 'jobId' | 'programDigest' | 'validationRoot' | 'step' | 'weights'> &
-  Pick<EvaluationPlan, 'metrics'>;
+  Pick<EvaluationPlan, 'metrics'> &
+  Pick<SignedEvaluation, 'session'>;
 
-function textsOf({ jobId, programDigest, validationRoot, step, weights, metrics }: Bound): readonly string[] {
+function textsOf({ jobId, programDigest, validationRoot, session, step, weights, metrics }: Bound): readonly string[] {
   return [
     `an evaluation after step ${step}`,
     `job ${toHex(jobId)}`,
@@ -108,6 +111,7 @@ function textsOf({ jobId, programDigest, validationRoot, step, weights, metrics 
     `validation set ${toHex(validationRoot)}`,
     `weights ${toHex(weights)} at step ${step}`,
     `metrics ${metrics.join(', ')}`,
+    `the evaluation at step ${step} by session ${session}`,
   ];
 }
 

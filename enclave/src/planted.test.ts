@@ -12,6 +12,7 @@ import {
   remeasured,
   resealed,
   resumed,
+  signedBy,
   stoppingJob,
   strangersSecret,
   strangersSession,
@@ -104,7 +105,11 @@ describe.each(['plain', 'parallel'] as const)(
     const [one, two] = second.evaluations as [Evaluation, Evaluation];
     const stranger = await strangersSession(party, {}, signingSecret);
     const word = new Uint8Array(32).fill(0x5e);
-    const saying = (change: Partial<EvaluationStatement>) => remeasured(first, stranger, change);
+    const saying = async (change: Partial<EvaluationStatement>) =>
+      remeasured(await signedBy({ ...job, manifest: job.net }, first, stranger), stranger, change);
+    const perfect = parseEvaluation(one.statement).metrics.map((each) =>
+      each.metric === 'accuracy' ? { ...each, numerator: each.denominator } : each,
+    );
     const having = (checkpoint: Checkpoint, evaluations: readonly Evaluation[]) => ({
       ...{ ...checkpoint, evaluations: evaluations.length > 0 ? [...evaluations] : undefined },
       ...(evaluations.includes(two) && checkpoint === first && { best: second.weights }),
@@ -130,6 +135,8 @@ describe.each(['plain', 'parallel'] as const)(
       ['one of another program', 3, 2, () => saying({ programDigest: word })],
       ['one of other metrics', 3, 2, () => saying({ metrics: parseEvaluation(one.statement).metrics.toReversed() })],
       ['one of another job', 3, 2, () => saying({ jobId: word })],
+      ['one by a released session that signed no border', 3, 2, () => remeasured(first, stranger, {})],
+      ['false figures by such a session', 3, 2, () => remeasured(first, stranger, { metrics: perfect })],
       [
         'an end that the rule has not',
         3,

@@ -101,6 +101,29 @@ describe('a bundle of a job that was measured', () => {
   }, 300_000);
 });
 
+describe.each([
+  ['a plain job', { isParallel: false }],
+  ['a data-parallel job', { isParallel: true }],
+])('an evaluation of %s', (_, kind) => {
+  const options = { ...kind, every: 4, accuracies: [700, 800, 900, 850, 860] };
+
+  it('is by the session that signed its segment, one after the other', async () => {
+    const made = await evaluatedBundle({ ...options, second: { segments: 8, evaluations: 8 } });
+    const { tier, unmet } = await judged(made);
+    expect([tier, unmet]).toEqual(['warning', []]);
+    expect(made.bundle.evaluations!.map(({ session }) => session)).toEqual([0, 0, 1, 1, 1]);
+  });
+
+  it.each([
+    ['signed no segment', { segments: 20, evaluations: 16 }],
+    ['goes on after it', { segments: 8, evaluations: 4 }],
+    ['signed the segment before it', { segments: 8, evaluations: 12 }],
+  ])('by a released session that %s is refused by BUNDLE_EVALUATIONS alone', async (_, second) => {
+    const { tier, unmetIds } = await judged(await evaluatedBundle({ ...options, second }));
+    expect([tier, unmetIds]).toEqual(['contraindicated', ['BUNDLE_EVALUATIONS']]);
+  });
+});
+
 type Change = (bundle: EvidenceBundle) => EvidenceBundle;
 type Evaluations = NonNullable<EvidenceBundle['evaluations']>;
 

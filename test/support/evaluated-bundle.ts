@@ -9,6 +9,7 @@ import {
   domainSeparator,
   encodeEvaluation,
   encodeJobSpec,
+  encodeRoundStatement,
   encodeStepStatement,
   encodeTerms,
   escrowIdOf,
@@ -16,15 +17,20 @@ import {
   evaluationPlanOf,
   JobMode,
   parseEndorsements,
+  partialOf,
+  partialsDigest,
   programDigest,
   runDigest,
   runKeysDigest,
   signEvaluation,
   signReceipt,
+  signRoundReceipt,
   standingsOf,
   teeSelector,
+  workersOf,
   type EvaluationStatement,
   type EvidenceBundle,
+  type StepStatement,
   type StopRule,
 } from '#attestation/records';
 import type { SessionKeys } from '../../enclave/src/keys.js';
@@ -53,6 +59,10 @@ interface EvaluatedOptions {
   readonly initialWeights?: Uint8Array;
   /** Segments trained, where not as many as the rule has. */
   readonly trained?: number;
+  /** Its segments are rounds of two workers, each over half of the steps. */
+  readonly isParallel?: boolean;
+  /** Steps behind which a second session signs segments, and evaluations. */
+  readonly second?: { readonly segments: number; readonly evaluations: number };
 }
 
 export interface EvaluatedBundle {
@@ -64,16 +74,22 @@ const weightsAt = (step: number): Uint8Array => keccak(utf8(`weights after ${ste
 
 export async function evaluatedBundle(options: EvaluatedOptions): Promise<EvaluatedBundle> {
   const job = await measuredJob(options);
-  const { keys, evidence, released } = await lawfulSession(job);
+  const first = await lawfulSession(job);
+  const { keys } = first;
+  const second = options.second && (await lawfulSession(job));
+  const members = [first, ...(second ? [second] : [])];
   const course = courseOf(job, options);
   const borders = Array.from({ length: course.trained + 1 }, (_, at) =>
     at === 0 ? job.terms.initialWeights : weightsAt(at * segmentSteps),
   );
   const delivery = { ciphertextDigest: new Uint8Array(32).fill(1), keyCommit: new Uint8Array(32).fill(2) };
+  const segmentSigner = (step: number): Signer => signerOf(members, step, options.second?.segments);
+  const segments = await signedSegments(job, segmentSigner, borders);
+  const behind = segments.map(({ signed }) => members[signed!.session]!.keys.binding.settlementKey);
   const run: EvidenceBundle['run'] = {
+    keys: runKeysDigest([...behind, keys.binding.settlementKey]),
     ...{ upTo: course.trained, outcome: course.outcome, bordersRoot: bordersRoot(borders), last: borders.at(-1)! },
     delivery: deliveryDigest(delivery.ciphertextDigest, delivery.keyCommit),
-    keys: runKeysDigest([keys.binding.settlementKey]),
     ...options.run,
   };
   const domain = domainSeparator({ chainId, verifyingContract: contract });
@@ -83,10 +99,12 @@ export async function evaluatedBundle(options: EvaluatedOptions): Promise<Evalua
     spec: encodeJobSpec(job.spec),
     terms: encodeTerms(job.terms),
     policy: policyBytes(job),
-    sessions: [shownSession(evidence, released)],
-    endorsements: parseEndorsements(released.result.endorsements),
-    segments: await signedSegments(job, keys, borders),
-    evaluations: await signedEvaluations(course.statements, keys),
+    sessions: members.map(({ evidence, released }) => shownSession(evidence, released)),
+    endorsements: parseEndorsements(first.released.result.endorsements),
+    segments,
+    evaluations: await signedEvaluations(course.statements, (step) =>
+      signerOf(members, step, options.second?.evaluations),
+    ),
     ...{ run, delivery },
     seal: { session: 0, bytes: new Uint8Array([...teeSelector, ...keys.signSettlement(digest)]) },
     settlement: { transactions: [] },
@@ -94,14 +112,26 @@ export async function evaluatedBundle(options: EvaluatedOptions): Promise<Evalua
   return { job, bundle };
 }
 
-function measuredJob({ every, stop, salt = 1, initialWeights, manifest: given }: EvaluatedOptions): Promise<TinyJob> {
+interface Signer {
+  readonly session: number;
+  readonly keys: SessionKeys;
+}
+
+/** @param behind steps behind which the second of them signs */
+function signerOf(members: readonly Pick<Signer, 'keys'>[], step: number, behind = Infinity): Signer {
+  const session = step > behind ? 1 : 0;
+  return { session, keys: members[session]!.keys };
+}
+
+function measuredJob(options: EvaluatedOptions): Promise<TinyJob> {
+  const { every, stop, salt = 1, initialWeights, manifest: given, isParallel = false } = options;
   const evaluate = { batch: 4, every, metrics: ['accuracy', 'loss'] };
   const own = JSON.stringify({ batch: 4, evaluate, fxt: 2, labelShape: [], steps, stop: stop ?? null });
   const manifest = given ?? utf8(own);
   const validation = { root: validationRoot, records: validationRecords };
   return tinyJob({
-    segmentSteps,
-    spec: { manifest, validation, salt: new Uint8Array(32).fill(salt) },
+    segmentSteps: isParallel ? segmentSteps / 2 : segmentSteps,
+    spec: { manifest, validation, salt: new Uint8Array(32).fill(salt), ...(isParallel && { parallel: 2 }) },
     terms: {
       ...{ segments: steps / segmentSteps, mode: JobMode.tee | JobMode.reveal | (stop ? JobMode.early : 0) },
       ...(initialWeights && { initialWeights }),
@@ -147,25 +177,46 @@ function courseOf({ spec, jobId }: TinyJob, options: EvaluatedOptions): Course {
 
 function signedSegments(
   { spec, jobId }: TinyJob,
-  keys: SessionKeys,
+  signerAt: (step: number) => Signer,
   borders: readonly Uint8Array[],
 ): Promise<EvidenceBundle['segments']> {
   const common = { jobId, programDigest: programDigest(spec.manifest), datasetRoot: spec.dataset.root };
   return Promise.all(
     borders.slice(1).map(async (weightsAfter, at) => {
       const place = { stepFrom: at * segmentSteps, stepCount: segmentSteps, weightsBefore: borders[at]! };
-      const statement = { ...common, ...place, weightsAfter };
-      const signed = { session: 0, receipt: await signReceipt(statement, keys.binding.receiptKey, keys.signReceipt) };
-      return { statement: encodeStepStatement(statement), signed, proof: null, partials: [] };
+      const signer = signerAt(place.stepFrom + segmentSteps);
+      return signedSegment(spec, { ...common, ...place, weightsAfter }, signer);
     }),
   );
 }
 
-function signedEvaluations(statements: readonly EvaluationStatement[], keys: SessionKeys) {
+async function signedSegment(
+  spec: TinyJob['spec'],
+  statement: StepStatement,
+  { session, keys }: Signer,
+): Promise<EvidenceBundle['segments'][number]> {
+  const { receiptKey } = keys.binding;
+  const signed = async (one: StepStatement) => ({
+    ...{ session, statement: encodeStepStatement(one) },
+    receipt: await signReceipt(one, receiptKey, keys.signReceipt),
+  });
+  if (workersOf(spec) === 1) {
+    const own = await signed(statement);
+    return { statement: own.statement, signed: { session, receipt: own.receipt }, proof: null, partials: [] };
+  }
+  const { weightsAfter } = statement;
+  const partials = await Promise.all([0, 1].map((at) => signed({ ...partialOf(spec, statement, at), weightsAfter })));
+  const round = { ...statement, partials: partialsDigest(partials.map(({ receipt }) => receipt)) };
+  const receipt = await signRoundReceipt(round, receiptKey, keys.signReceipt);
+  return { statement: encodeRoundStatement(round), signed: { session, receipt }, proof: null, partials };
+}
+
+function signedEvaluations(statements: readonly EvaluationStatement[], signerAt: (step: number) => Signer) {
   return Promise.all(
     statements.map(async (statement) => {
+      const { session, keys } = signerAt(statement.step);
       const receipt = await signEvaluation(statement, keys.binding.receiptKey, keys.signReceipt);
-      return { session: 0, statement: encodeEvaluation(statement), receipt };
+      return { session, statement: encodeEvaluation(statement), receipt };
     }),
   );
 }

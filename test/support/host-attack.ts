@@ -8,6 +8,7 @@ import {
   shardAssociatedData,
   signEvaluation,
   signReceipt,
+  signRoundReceipt,
   type Checkpoint,
   type EvaluationStatement,
   type ReleasedSession,
@@ -125,13 +126,18 @@ export async function strangersSession(
 
 /** The checkpoint with its last border signed for by that session. */
 export async function signedBy(
-  job: TinyJob,
+  job: Parameters<typeof segmentStatement>[0],
   checkpoint: Checkpoint,
   { keys, session }: Awaited<ReturnType<typeof strangersSession>>,
 ): Promise<Checkpoint> {
   const { borders, links, sessions } = checkpoint;
   const statement = segmentStatement(job, borders, borders.length - 2);
-  const receipt = await signReceipt(statement, keys.binding.receiptKey, keys.signReceipt);
+  const { receiptKey } = keys.binding;
+  const { partials } = links.at(-1)!;
+  const receipt =
+    partials === undefined
+      ? await signReceipt(statement, receiptKey, keys.signReceipt)
+      : await signRoundReceipt({ ...statement, partials }, receiptKey, keys.signReceipt);
   const link = { ...links.at(-1)!, session: sessions.length, receipt };
   return { ...checkpoint, links: [...links.slice(0, -1), link], sessions: [...sessions, session] };
 }
@@ -191,6 +197,7 @@ export async function remeasured(
   const { evaluations = [], sessions } = checkpoint;
   const said = { ...parseEvaluation(evaluations.at(-1)!.statement), ...change };
   const receipt = await signEvaluation(said, keys.binding.receiptKey, keys.signReceipt);
-  const other = { session: sessions.length, statement: encodeEvaluation(said), receipt };
-  return { ...checkpoint, evaluations: [...evaluations.slice(0, -1), other], sessions: [...sessions, session] };
+  const all = sessions.includes(session) ? sessions : [...sessions, session];
+  const other = { session: all.indexOf(session), statement: encodeEvaluation(said), receipt };
+  return { ...checkpoint, evaluations: [...evaluations.slice(0, -1), other], sessions: all };
 }

@@ -78,7 +78,7 @@ export function deliveredWeights({ plan, bundle }: BundleParts): Uint8Array {
   return end?.weights ?? bundle.run.last;
 }
 
-/** Every declared evaluation of the steps that were trained, once and in order, by a session of the bundle. */
+/** Every declared evaluation of the steps that were trained, once and in order, by the session that signed these steps. */
 async function checkDeclared(parts: Evaluated, jobId: Uint8Array): Promise<string> {
   const { plan, bundle, spec, sessions, evaluated } = parts;
   const code = 'BUNDLE_EVALUATIONS';
@@ -95,6 +95,10 @@ async function checkDeclared(parts: Evaluated, jobId: Uint8Array): Promise<strin
     same(code, `job ${toHex(jobId)}`, `job ${toHex(statement.jobId)}`);
     same(code, `program ${toHex(program)}`, `program ${toHex(statement.programDigest)}`);
     await verifyEvaluation(receipt, statement, sessionAt(sessions, session).binding.receiptKey);
+    const signer = signerOf(parts, statement.step);
+    const by = (key: Uint8Array | null): string =>
+      `the evaluation at step ${statement.step} by ${key === null ? 'nobody' : toHex(key)}`;
+    same(code, by(signer), by(sessionAt(sessions, session).binding.receiptKey));
     const border = borders.get(statement.step) ?? statement.weights; // Inside a segment nothing else says what they are.
     same(code, `weights ${toHex(border)}`, `weights ${toHex(statement.weights)}`);
     const hasEnd = plan.stop !== null && index === evaluated.length - 1;
@@ -161,6 +165,13 @@ function checkStop(parts: Evaluated): string {
     `step ${at}, ${toHex(weights ?? new Uint8Array())}`;
   same(code, named(best.step, border), named(end!.step, end!.weights));
   return `${reason} at step ${due}; the weights of step ${best.step} are delivered`;
+}
+
+/** Receipt key of the session that signed the segment, or round, which has this step; null where none did. */
+function signerOf({ statements, segments, sessions }: BundleParts, step: number): Uint8Array | null {
+  const at = statements.findIndex(({ stepFrom, stepCount }) => step > stepFrom && step <= stepFrom + stepCount);
+  const signed = segments[at]?.signed ?? null;
+  return signed && sessionAt(sessions, signed.session).binding.receiptKey;
 }
 
 function bordersByStep({ statements }: BundleParts): ReadonlyMap<number, Uint8Array> {

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { to0x, toBase64 } from '#attestation/base';
-import { encodeJobSpec, parseSessionEvidence, termsJson, type EvaluationStatement } from '#attestation/records';
+import {
+  encodeJobSpec,
+  parseSessionEvidence,
+  parseStepStatement,
+  termsJson,
+  type EvaluationStatement,
+} from '#attestation/records';
 import { evaluatedBundle } from '#test/evaluated-bundle';
-import { checkEvaluations, checkMeasured } from './evaluation-check.js';
+import { checkEvaluations, checkMeasured, type SignedSegment } from './evaluation-check.js';
 
 const stop = { metric: 'accuracy', patience: 1, minimum: 5 } as const;
 const whole = { every: 8, accuracies: [500, 600, 700] };
@@ -12,13 +18,16 @@ type Made = Parameters<typeof evaluatedBundle>[0];
 /** What a node delivers of the job, and the keys of its sessions. */
 async function delivered(options: Made) {
   const { job, bundle } = await evaluatedBundle(options);
-  const key = to0x(parseSessionEvidence(bundle.sessions[0]!.evidence).binding.receiptKey);
-  const evaluations = bundle.evaluations!.map(({ statement, receipt }) => {
-    return { key, statement: toBase64(statement), receipt: toBase64(receipt) };
+  const keys = bundle.sessions.map(({ evidence }) => to0x(parseSessionEvidence(evidence).binding.receiptKey));
+  const evaluations = bundle.evaluations!.map(({ session, statement, receipt }) => {
+    return { key: keys[session]!, statement: toBase64(statement), receipt: toBase64(receipt) };
+  });
+  const segments = bundle.segments.map(({ statement, signed }): SignedSegment => {
+    return { statement: parseStepStatement(statement), signers: [keys[signed!.session]!] };
   });
   const row = { id: to0x(job.jobId), spec: Buffer.from(encodeJobSpec(job.spec)), terms: termsJson(job.terms) };
   const run = { ...bundle.run, ...words(bundle.run) };
-  return { row, message: { evaluations, run }, keys: new Set([key]), bundle };
+  return { row, message: { evaluations, run }, keys: new Set(keys), segments };
 }
 
 function words(run: Record<'bordersRoot' | 'last' | 'delivery' | 'keys', Uint8Array>) {
@@ -71,8 +80,26 @@ describe('the evaluations of a delivery', () => {
   });
 
   it('are measured of the weights of their border', async () => {
-    const { message } = await delivered(whole);
-    expect(() => checkMeasured(message, new Map([[8, new Uint8Array(32)]]))).toThrow(/DELIVERY_EVALUATIONS/);
-    expect(() => checkMeasured(message, new Map())).not.toThrow();
+    const { message, segments } = await delivered(whole);
+    expect(() => checkMeasured(message, segments)).not.toThrow();
+    const other = segments.map((one) => ({
+      ...one,
+      statement: { ...one.statement, weightsAfter: new Uint8Array(32) },
+    }));
+    expect(() => checkMeasured(message, other)).toThrow(/DELIVERY_EVALUATIONS/);
+  });
+
+  it('are by the session that signed the segment, or signed it too', async () => {
+    const options = { ...whole, second: { segments: 8, evaluations: 8 } };
+    const { message, segments } = await delivered(options);
+    expect(() => checkMeasured(message, segments)).not.toThrow();
+    const both = segments.map((one) => ({ ...one, signers: ['0x', ...one.signers] }));
+    expect(() => checkMeasured(message, both)).not.toThrow();
+    for (const evaluations of [0, 16, 20]) {
+      const lie = await delivered({ ...options, second: { segments: 8, evaluations } });
+      expect(() => checkMeasured(lie.message, lie.segments)).toThrow(/DELIVERY_EVALUATIONS/);
+    }
+    const unsigned = segments.map((one) => ({ ...one, signers: [] }));
+    expect(() => checkMeasured(message, unsigned)).toThrow(/DELIVERY_EVALUATIONS/);
   });
 });

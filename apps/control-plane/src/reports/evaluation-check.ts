@@ -7,6 +7,7 @@ import {
   programDigest,
   verifyEvaluation,
   type EvaluationStatement,
+  type StepStatement,
 } from '#attestation/records';
 import type { Job } from '#libs/persistence';
 import type { LeaseDeliver } from '#libs/wire';
@@ -48,10 +49,27 @@ export async function checkEvaluations(
   }
 }
 
-/** What is measured at a border is measured of its weights. @throws Rejection DELIVERY_EVALUATIONS */
-export function checkMeasured({ evaluations = [] }: Delivered, borders: ReadonlyMap<number, Uint8Array>): void {
-  for (const { statement } of evaluations) {
+/** A segment, or round, as it was signed. */
+export interface SignedSegment {
+  readonly statement: Pick<StepStatement, 'stepFrom' | 'stepCount' | 'weightsAfter'>;
+  /** Receipt keys of the sessions that signed it, 0x-hexadecimal. */
+  readonly signers: readonly string[];
+}
+
+/** What is measured, a session that signed its steps measured, and at a border of its weights. @throws Rejection DELIVERY_EVALUATIONS */
+export function checkMeasured({ evaluations = [] }: Delivered, segments: readonly SignedSegment[]): void {
+  const ends = segments.map(({ statement }) => statement.stepFrom + statement.stepCount);
+  const borders = new Map(segments.map(({ statement }, at) => [ends[at]!, statement.weightsAfter]));
+  for (const { key, statement } of evaluations) {
     const { step, weights, end }: EvaluationStatement = parseEvaluation(fromBase64(statement));
+    const signers = segments[ends.findIndex((one) => step <= one)]?.signers ?? [];
+    if (!signers.includes(key)) {
+      throw refused(
+        `the evaluation after step ${step} by the session that signed its segment, key`,
+        signers.join(),
+        key,
+      );
+    }
     const border = borders.get(step);
     if (border !== undefined && !equalBytes(border, weights)) throw refused('weights', to0x(border), to0x(weights));
     if (end === null) continue;

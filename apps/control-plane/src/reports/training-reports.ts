@@ -104,7 +104,7 @@ export class TrainingReports {
       await requireBlob(manager, principal, message.result.blob);
       checkStoredResult(message.result, stored);
       await this.append(held, checked);
-      await this.checkComplete(manager, job, message);
+      await this.checkComplete(held, message, checked);
       if (job.assurance === 'zk') await this.checkProved(manager, job);
       checkDeliveredRun(message, openJob(job).terms);
       const { auth: _auth, leaseId: _leaseId, fence: _fence, ...delivery } = message;
@@ -169,9 +169,8 @@ export class TrainingReports {
     isVouched: (held: Held) => Promise<boolean>,
   ): Promise<void> {
     const read = async ({ manager, job: held }: Held) => {
-      const verdicts = await manager.findBy(Verdict, { jobId: held.id });
-      const keys = verdicts.flatMap(({ receiptKey }) => (receiptKey === null ? [] : [to0x(receiptKey)]));
-      return { job: held, keys: new Set(keys) };
+      const keys = await receiptKeys(manager, held);
+      return { job: held, keys: new Set(keys.values()) };
     };
     const { job, keys } = await this.leases.hold(principal, message, read, isVouched);
     await checkEvaluations(job, message, keys);
@@ -207,7 +206,11 @@ export class TrainingReports {
   }
 
   /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS, DELIVERY_EVALUATIONS */
-  private async checkComplete(manager: EntityManager, job: Job, message: LeaseDeliver): Promise<void> {
+  private async checkComplete(
+    { manager, job, lease }: Held,
+    message: LeaseDeliver,
+    own: readonly CheckedReceipt[],
+  ): Promise<void> {
     const { borders, run } = message;
     const rows = await manager.find(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'ASC' } });
     const done = rows.at(-1)?.stepTo ?? '0';
@@ -223,8 +226,15 @@ export class TrainingReports {
     const statements = rows.map((row) => statementOf(spec, row.statement));
     const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(to0x);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);
-    const ends = new Map(statements.map((one) => [one.stepFrom + one.stepCount, one.weightsAfter]));
-    if (wrong < 0 && expected.length === borders.length) return checkMeasured(message, ends);
+    if (wrong < 0 && expected.length === borders.length) {
+      const keys = await receiptKeys(manager, job);
+      const isOwn = new Set(own.map(({ statement }) => statement.stepFrom));
+      const segments = statements.map((statement, at) => {
+        const leases = [rows[at]!.leaseId, ...(isOwn.has(statement.stepFrom) ? [lease.id] : [])];
+        return { statement, signers: leases.flatMap((id) => keys.get(id) ?? []) };
+      });
+      return checkMeasured(message, segments);
+    }
     throw refusal('DELIVERY_BORDERS', {
       expected: `${expected.length} borders, as in the receipts`,
       got: wrong < 0 ? `${borders.length} borders` : `another border ${wrong}`,
@@ -239,6 +249,12 @@ export class TrainingReports {
     const [expected, got] = ['a proof of every segment', `${left} segments without one`];
     throw refusal('DELIVERY_INCOMPLETE', { expected, got, rule, action: 'Prove them first.' });
   }
+}
+
+/** Of the job's appraised sessions, 0x-hexadecimal, by their leases. */
+async function receiptKeys(manager: EntityManager, { id }: Job): Promise<ReadonlyMap<string, string>> {
+  const verdicts = await manager.findBy(Verdict, { jobId: id });
+  return new Map(verdicts.flatMap(({ leaseId, receiptKey }) => (receiptKey ? [[leaseId, to0x(receiptKey)]] : [])));
 }
 
 function overtaken(expected: string, got: string) {
