@@ -345,6 +345,26 @@ describe('a bundle and a newer log', () => {
     expect((await asked(exportOf(others))).check.status).toBe('met');
   });
 
+  it('is held, where the job had no sessions, against the time of its log, and without one against all', async () => {
+    const bare = { ...bundle, sessions: [] };
+    const entries = [await issuerEntry(), await policyEntry(job), await bundleEntry(job, bare)];
+    const witnessed = { ...bare, log: logOf(entries) };
+    const unseen = { ...bare, log: logOf(entries, { isCosigned: false }) };
+    const cases: readonly (readonly [EvidenceBundle, number, string])[] = [
+      [witnessed, tinyAt + 5, 'refused'],
+      [witnessed, tinyAt + 6, 'met'],
+      [unseen, tinyAt, 'refused'],
+      [unseen, tinyAt + 1, 'met'],
+      [bare, tinyAt + 1_000_000, 'refused'],
+    ];
+    for (const [shown, from, status] of cases) {
+      for (const one of [of('policy', job.spec.policyDigest, { from }), of('broker', job.terms.keyBroker, { from })]) {
+        const { check } = await asked(exportOf([one]), shown);
+        expect([from, check.status]).toEqual([from, status]);
+      }
+    }
+  });
+
   it('is warned of where the export is older, seen by nobody, or none', async () => {
     for (const file of [exportOf([], { others: 5 }), exportOf([], { isCosigned: false })]) {
       const { check, tier } = await asked(file);

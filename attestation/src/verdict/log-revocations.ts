@@ -28,6 +28,8 @@ interface Revocable {
   readonly policy: Uint8Array;
   readonly broker: Uint8Array;
   readonly results: readonly AttestationResult[];
+  /** Unix seconds that the newest of its log entries says; null where it has none. */
+  readonly loggedAt: number | null;
   /** Largest tree that the bundle shows of each log. */
   readonly sizes: ReadonlyMap<string, number>;
 }
@@ -37,6 +39,7 @@ type Revocation = EntryBody<'revocation'> & { readonly issuer: string };
 interface LoggedKey {
   readonly kid: Uint8Array;
   readonly origin: string;
+  readonly at: number;
   readonly proof: LogProof;
 }
 
@@ -47,6 +50,7 @@ export function revocable(
 ): Revocable {
   return {
     ...{ issuers: entries.map(({ kid }) => kid), policy: spec.policyDigest, broker: terms.keyBroker, results },
+    loggedAt: entries.length === 0 ? null : Math.max(...entries.map(({ at }) => at)),
     sizes: new Map(entries.map(({ origin, proof }) => [origin, proof.checkpoint.size])),
   };
 }
@@ -66,8 +70,7 @@ export async function checkRevoked(
   }
   try {
     const { origin, size, witnessedAt, revocations } = await read(given, trust);
-    const jobAt = Math.max(...about.results.map(({ at }) => at));
-    const hit = revocations.find((one) => one.from <= jobAt && names(one, about));
+    const hit = revocations.find((one) => one.from <= timeOf(about, lastSeen) && names(one, about));
     const until = witnessedAt === null ? `${size} entries` : said(witnessedAt);
     if (hit !== undefined) {
       const { what, reason, from, issuer } = hit;
@@ -83,6 +86,12 @@ export async function checkRevoked(
     if (!(error instanceof Rejection)) throw error;
     await book.attempt('LOG_REVOKED', () => Promise.reject(error));
   }
+}
+
+/** Of a job without sessions the log alone has a time; where it has none either, no revocation is known to be later. */
+function timeOf({ results, loggedAt }: Revocable, lastSeen: number | null): number {
+  if (results.length > 0) return Math.max(...results.map(({ at }) => at));
+  return lastSeen ?? loggedAt ?? Infinity;
 }
 
 async function read({ note, revocations }: LogExport, trust: TrustPolicy) {
