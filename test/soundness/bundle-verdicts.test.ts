@@ -5,7 +5,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { verifyBundle, type ProofVerifier } from '#attestation';
-import { parseStepStatement } from '#attestation/records';
+import {
+  bordersRoot,
+  decodeTerms,
+  encodeBundle,
+  encodeTerms,
+  parseBundle,
+  parseStepStatement,
+} from '#attestation/records';
 import { fixturePath } from '#test/fixture';
 
 const files = [
@@ -29,6 +36,27 @@ async function documentOf(bundle: Uint8Array) {
     checks: checks.map(({ code, status, got }) => `${code} ${status}: ${got}`),
   };
 }
+
+/** A proved job without sessions has no signature over its terms and its run: whoever proves one segment can make this. */
+it.each(['version-4-proved', 'version-4', 'version-4-rounds'])(
+  '%s, complete after its first segment by terms that have no more, is refused by BUNDLE_CHAIN too',
+  async (name) => {
+    const bytes = new Uint8Array(readFileSync(fixturePath(`bundles/${name}.cbor`)));
+    const whole = parseBundle(bytes);
+    const segments = whole.segments.slice(0, 1);
+    const terms = { ...decodeTerms(whole.terms), segments: 1 };
+    const { weightsAfter } = parseStepStatement(segments[0]!.statement.slice(0, 224));
+    const borders = [terms.initialWeights, weightsAfter];
+    const run = { ...whole.run, upTo: 1, bordersRoot: bordersRoot(borders), last: weightsAfter };
+    const cut = encodeBundle({ ...whole, segments, terms: encodeTerms(terms), run });
+    const unmet = async (bundle: Uint8Array) => {
+      const { checks } = await verifyBundle({ bundle, proofs });
+      return checks.filter(({ status }) => status === 'forged' || status === 'refused').map(({ id }) => id);
+    };
+    expect([whole.segments.length > 1, await unmet(bytes)]).toEqual([true, []]);
+    expect(await unmet(cut)).toContain('BUNDLE_CHAIN');
+  },
+);
 
 it.each(files)('the verdict on %s is the one that was given, check by check', async (name) => {
   const bytes = new Uint8Array(readFileSync(fixturePath(`${name}.cbor`)));

@@ -68,7 +68,7 @@ const good = teeTerms({
   specDigest: specDigestOf(spec),
   initialWeights: word(1),
   policy: spec.policyDigest,
-  segments: 1,
+  segments: manifest.steps,
   seedCommitClient: word(9),
   acceptBy: 4_000_000_000,
   windows: { start: hour, compute: 24 * hour, challenge: 60, reveal: hour, ack: hour },

@@ -23,6 +23,13 @@ export function refuseManifest(expected: string, got: unknown): never {
   throw new Rejection('JOB_MANIFEST', { expected: `manifest, ${expected}`, got: found, rule: 'libs/step/SPEC.md §3' });
 }
 
+/** Steps that the manifest has a job of. @throws Rejection JOB_MANIFEST */
+export function stepsOf(manifest: Uint8Array): number {
+  const members = manifestMembers(manifest) ?? refuseManifest('canonical JSON', `${manifest.length} bytes`);
+  const { steps } = members;
+  return isCount(steps) ? steps : refuseManifest('steps: a whole number', steps);
+}
+
 /** Steps, sizes and counts of a manifest stay below 2^40. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 40;

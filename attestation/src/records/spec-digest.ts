@@ -5,7 +5,7 @@
 import { concatBytes, fromHex } from '../base/bytes.js';
 import { keccak, taggedDigest, word, type Digest } from '../base/digest.js';
 import { jobIdOf, type JobSpec } from './job-spec.js';
-import { isCount, manifestMembers, refuseManifest } from './manifest-text.js';
+import { isCount, manifestMembers, refuseManifest, stepsOf } from './manifest-text.js';
 import { programDigest } from './program.js';
 
 /** What a job fixes for all its step proofs, beside the digest of their plan. */
@@ -51,10 +51,9 @@ export function stepSpecOf(spec: JobSpec): StepSpec {
 
 /** The members of an fxt/1 manifest that order its steps; libs/step judges the rest. */
 function orderOf(manifest: Uint8Array): Pick<StepSpec, 'seed' | 'steps' | 'schedule'> {
-  const { seed, steps, optimizer } =
-    manifestMembers(manifest) ?? refuseManifest('canonical JSON', `${manifest.length} bytes`);
+  const steps = stepsOf(manifest);
+  const { seed, optimizer } = manifestMembers(manifest)!;
   if (typeof seed !== 'string' || !/^0x[0-9a-f]{64}$/.test(seed)) refuseManifest('seed: 32 bytes', seed);
-  if (!isCount(steps)) refuseManifest('steps: a whole number', steps);
   const sizes: unknown = (optimizer as { m?: unknown } | null | undefined)?.m;
   if (!Array.isArray(sizes)) refuseManifest('optimizer.m: a list', sizes);
   const schedule = sizes.map((entry: unknown) => {

@@ -86,20 +86,23 @@ describe('terms fit', () => {
 
   it('no more draws than eight a segment, and than one transaction can look through', () => {
     const sampled = specOf('sampled');
-    const drawing = (segments: number, samples: number) => ({ ...termsOf(sampled), segments, samples });
+    const drawing = (segments: number, samples: number): [JobSpec, Terms] => {
+      const spec = { ...sampled, manifest: utf8(JSON.stringify({ ...manifest, steps: 4 * segments })) };
+      return [spec, { ...termsOf(spec), segments, samples }];
+    };
     const most: [number, number][] = [
       [2, 16],
       [500, 4000],
       [4000, 4000],
     ];
     for (const [segments, samples] of most) {
-      expect(codeOf(sampled, drawing(segments, samples))).toBe('fits');
+      expect(codeOf(...drawing(segments, samples))).toBe('fits');
       const more = drawing(segments, samples + 1);
       const detail = { action: 'ask for fewer samples, or for a proof of every segment' };
       const refusal = expect.objectContaining({ detail: expect.objectContaining(detail) }) as Error;
-      expect(codeOf(sampled, more)).toBe('TERMS_SAMPLES');
-      expect(() => termsFit(sampled, more)).toThrow(`at most ${samples} samples of ${segments} segments`);
-      expect(() => termsFit(sampled, more)).toThrow(refusal);
+      expect(codeOf(...more)).toBe('TERMS_SAMPLES');
+      expect(() => termsFit(...more)).toThrow(`at most ${samples} samples of ${segments} segments`);
+      expect(() => termsFit(...more)).toThrow(refusal);
     }
   });
 
@@ -138,6 +141,8 @@ describe('terms fit', () => {
     ['N9', 'TERMS_UNIT', { providers: digest(1) }],
     ['N9', 'TERMS_SEGMENTS', { segments: 0 }],
     ['N9', 'TERMS_SEGMENTS', { segments: 4001 }],
+    ['N9', 'TERMS_SEGMENTS', { segments: 1 }],
+    ['N9', 'TERMS_SEGMENTS', { segments: 3 }],
     ['N9', 'TERMS_SAMPLES', { samples: 1 }],
     ['N9', 'TERMS_MODE', { mode: modes['tee+zk'] | 64 }],
     ['N9', 'TERMS_MODE', { mode: modes['tee+zk'] | JobMode.sample }],
@@ -147,6 +152,18 @@ describe('terms fit', () => {
     ['N9', 'TERMS_POLICY', { policy: digest(0) }],
   ])('%s is refused with %s: %o', (_finding, code, change) => {
     expect(codeOf(both, { ...revealed, ...change })).toBe(code);
+  });
+
+  it('as many segments as the steps of the manifest make, or rounds', () => {
+    const counted = (steps: number, segments: number, parallel?: number): string => {
+      const spec = { ...specOf('tee'), manifest: utf8(JSON.stringify({ ...manifest, steps })), parallel };
+      return codeOf(spec, { ...termsOf(spec), segments });
+    };
+    expect([counted(8, 2), counted(9, 3), counted(11, 3), counted(24, 3, 2)]).toEqual(Array(4).fill('fits'));
+    const others = [counted(8, 1), counted(9, 2), counted(8, 3), counted(24, 6, 2), counted(24, 2, 2)];
+    expect(others).toEqual(Array(5).fill('TERMS_SEGMENTS'));
+    const unread = { ...specOf('tee'), manifest: utf8('{}') };
+    expect(codeOf(unread, termsOf(unread))).toBe('JOB_MANIFEST');
   });
 
   it('allow an early stop exactly where the manifest has a rule to stop by', () => {

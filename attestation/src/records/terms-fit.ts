@@ -11,6 +11,8 @@ import { bordersMax } from './borders.js';
 import { teeSelector } from './eip712.js';
 import { evaluationPlanOf } from './evaluation-plan.js';
 import { needsTee, type JobSpec } from './job-spec.js';
+import { stepsOf } from './manifest-text.js';
+import { workersOf } from './round.js';
 import { specDigestOf } from './spec-digest.js';
 import { attestorsMax, JobMode, type Terms, type Windows } from './terms.js';
 
@@ -54,7 +56,7 @@ export function dutySelectorOf({ scheme, proving }: Pick<JobSpec, 'scheme'> & Pa
 /**
  * @throws Rejection TERMS_SPEC, TERMS_POLICY, TERMS_PLAN, TERMS_PARTY, TERMS_ATTESTORS, TERMS_MODE, TERMS_SELECTORS,
  *   TERMS_LIVENESS, TERMS_BOND, TERMS_PUBLISH, TERMS_SHARE, TERMS_SEGMENTS, TERMS_SAMPLES, TERMS_UNIT, TERMS_WINDOW,
- *   TERMS_COMPUTE, TERMS_PROVE; JOB_VALIDATION
+ *   TERMS_COMPUTE, TERMS_PROVE; JOB_MANIFEST, JOB_VALIDATION
  */
 export function termsFit(spec: JobSpec, terms: Terms, facts: TermsFacts = {}): void {
   checkSpec(spec, terms, facts);
@@ -62,7 +64,7 @@ export function termsFit(spec: JobSpec, terms: Terms, facts: TermsFacts = {}): v
   checkMode(spec, terms);
   checkSelectors(spec, terms);
   checkMoney(terms, facts);
-  checkCounts(terms);
+  checkCounts(spec, terms);
   checkWindows(terms, facts);
 }
 
@@ -135,9 +137,12 @@ export function samplesMaxOf(segments: number): number {
   return Math.min(samplesPerSegment * segments, samplesMax);
 }
 
-function checkCounts(terms: Terms): void {
+function checkCounts(spec: JobSpec, terms: Terms): void {
   const { segments, samples, mode, unit, unitSegments, parts, providers } = terms;
   demand('TERMS_SEGMENTS', segments >= 1 && segments < bordersMax, `1 to ${bordersMax - 1} segments`, segments);
+  const [steps, ofSegment] = [stepsOf(spec.manifest), spec.segmentSteps * workersOf(spec)];
+  const all = Math.ceil(steps / ofSegment);
+  demand('TERMS_SEGMENTS', segments === all, `${all} segments of ${ofSegment} steps, of ${steps}`, segments);
   const most = samplesMaxOf(segments);
   const fewer = 'ask for fewer samples, or for a proof of every segment';
   demand('TERMS_SAMPLES', samples <= most, `at most ${most} samples of ${segments} segments`, samples, fewer);

@@ -6,6 +6,7 @@ import type { EvidenceBundle } from '../records/bundle.js';
 import { deliveryDigest, runKeysDigest, teeSelector } from '../records/eip712.js';
 import { needsTee } from '../records/job-spec.js';
 import { mayBeProvedInstead } from '../records/lapse.js';
+import { stepsOf } from '../records/manifest-text.js';
 import { programDigest } from '../records/program.js';
 import { verifyReceipt } from '../records/receipt.js';
 import { checkPartials, verifyRoundReceipt, workersOf, type RoundStatement } from '../records/round.js';
@@ -58,10 +59,12 @@ export function checkRounds({ areRounds, segments, spec, terms, statements }: Bu
   return `${statements.length} rounds of ${workers} workers`;
 }
 
+/** One run of whole segments from the agreed start, and to the last step of the manifest unless its rule stopped it. */
 export function checkChain({ bundle, spec, terms, statements }: BundleContext, jobId: Uint8Array): string {
   const program = programDigest(spec.manifest);
   const steps = spec.segmentSteps * workersOf(spec);
-  const count = bundle.run.outcome === stoppedByRule ? bundle.run.upTo : terms.segments;
+  const isStopped = bundle.run.outcome === stoppedByRule;
+  const count = isStopped ? bundle.run.upTo : terms.segments;
   same('BUNDLE_CHAIN', `${count} segments`, `${statements.length} segments`);
   statements.forEach((statement, index) => {
     const before = index === 0 ? terms.initialWeights : statements[index - 1]!.weightsAfter;
@@ -79,6 +82,8 @@ export function checkChain({ bundle, spec, terms, statements }: BundleContext, j
     const rest = last && workersOf(spec) === 1 && statement.stepCount >= 1 && statement.stepCount < steps;
     if (!whole && !rest) throw mismatch('BUNDLE_CHAIN', `${steps} steps in segment ${index}`, `${statement.stepCount}`);
   });
+  const done = statements.reduce((sum, { stepCount }) => sum + stepCount, 0);
+  if (!isStopped) same('BUNDLE_CHAIN', `${stepsOf(spec.manifest)} steps in all`, `${done} steps in all`);
   return `${statements.length} segments of ${steps} steps`;
 }
 
