@@ -12,6 +12,7 @@ import {
   encodeTerms,
   parseBundle,
   parseStepStatement,
+  type EvidenceBundle,
 } from '#attestation/records';
 import { fixturePath } from '#test/fixture';
 
@@ -42,7 +43,7 @@ it.each(['version-4-proved', 'version-4', 'version-4-rounds'])(
   '%s, complete after its first segment by terms that have no more, is refused by BUNDLE_CHAIN too',
   async (name) => {
     const bytes = new Uint8Array(readFileSync(fixturePath(`bundles/${name}.cbor`)));
-    const whole = parseBundle(bytes);
+    const whole = parseBundle(bytes) as EvidenceBundle;
     const segments = whole.segments.slice(0, 1);
     const terms = { ...decodeTerms(whole.terms), segments: 1 };
     const { weightsAfter } = parseStepStatement(segments[0]!.statement.slice(0, 224));
