@@ -77,7 +77,10 @@ function deliver(
   }
 }
 
-/** A segment that leaves its declared range ends the job: the chain is told so under seal, and the client is refunded. */
+/**
+ * A segment that leaves its declared range ends the job: the chain is told so under seal, and the client is refunded.
+ * There is no result that evaluations would belong to: those that may leave have been told.
+ */
 export function stopAtGuard(
   job: ReadyJob,
   violation: GuardViolation,
@@ -92,7 +95,7 @@ export function stopAtGuard(
     run: summaryOf(run),
     keys: accounts,
     seal: sealRun(job, run, keys),
-    evaluations: toldEvaluations(reached.chain),
+    evaluations: [],
   };
 }
 

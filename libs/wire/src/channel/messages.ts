@@ -181,6 +181,7 @@ const eventShapes = {
     run: runSummary,
     keys,
     seal: bytesUpTo(1024),
+    /** None: what may leave of them has been told. */
     evaluations,
   },
   failed: { type: oneOf('failed'), ...failure },
