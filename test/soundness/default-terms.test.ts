@@ -4,7 +4,7 @@ import { fromHex, to0x, utf8, type Rejection } from '#attestation/base';
 import { closingBond, encodeJobSpec, escrowIdOf, jobIdOf, JobMode, termsFit, type JobSpec } from '#attestation/records';
 import { termsFor, type Agreed, type EscrowParties, type Order } from '#libs/client';
 import { chainKinds, chainSettings, type ChainKind } from '#libs/settlement';
-import { profileManifest, type Manifest } from '#libs/step';
+import { canonicalManifest, profileManifest, type Manifest } from '#libs/step';
 import { contract, chainId, provider, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import { EscrowSettings } from '../../apps/host-agent/src/settings.js';
 import { checkTerms, limitsOn, type OwnSide } from '../../apps/host-agent/src/terms.js';
@@ -136,7 +136,8 @@ describe.each(chainKinds)('Z-H2 windows of a run on a chain of kind %s', (kind) 
       ...{ dims: [784, 1024, 1024, 10], batch: 512, e: 8, steps: 20_000, superblock: 128 },
       seed: `0x${'5a'.repeat(32)}`,
     });
-    const { run, terms } = ask(kind, { manifest: wide, spec: { ...plain.spec, segmentSteps: 128 }, parties: quorum });
+    const spec = { ...plain.spec, manifest: canonicalManifest(wide), segmentSteps: 128 };
+    const { run, terms } = ask(kind, { manifest: wide, spec, parties: quorum });
     expect(run.runSeconds).toBeGreaterThan(2 * 24 * hour);
     expect(terms.windows.compute).toBe(3 * run.runSeconds);
   });
