@@ -134,7 +134,7 @@ describe('a statement that has to be about one’s own files', () => {
     const statement = JSON.parse(readFileSync(at('proof.json'), 'utf8')) as object;
     writeFileSync(at('odd.json'), JSON.stringify({ ...statement, version: '\u001b[2J\u009b1Haccepted' }));
     const { stdout } = veritrain('proof', 'verify', at('proof'), '--statement', at('odd.json'));
-    expect(stdout).toContain('\\x1b[2J\\x9b1Haccepted');
+    expect(stdout).toContain('⟨U+001B⟩[2J⟨U+009B⟩1Haccepted');
     expect(stdout).not.toMatch(/[\u001b\u009b]/);
   });
 

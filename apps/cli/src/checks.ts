@@ -1,5 +1,5 @@
 /** How checks are shown to people: one line each, and what to do where one is not met. */
-import type { Check } from '#libs/review';
+import { visibleText, type Check } from '#libs/review';
 
 const marks: Readonly<Record<Check['status'], string>> = {
   met: '✓',
@@ -16,13 +16,15 @@ export function checkLines(checks: readonly Check[], isIdle: (check: Check) => b
 }
 
 function idleLine({ code, rule }: Check): string {
-  return `· ${code}: does not apply to this job. ${rule}`;
+  return visibleText(`· ${code}: does not apply to this job. ${rule}`);
 }
 
+/** Each line by itself: what was expected and got may be a stranger's words. */
 function checkLine({ status, code, rule, means, got, expected, action }: Check): string {
   const line = `${marks[status]} ${code}: ${rule}`;
-  if (status === 'met') return line;
-  return `${line}\n    at stake: ${means}\n    ${status}; expected ${expected}, got ${got}${action && `\n    ${action}`}`;
+  const unmet = [`    at stake: ${means}`, `    ${status}; expected ${expected}, got ${got}`];
+  const lines = status === 'met' ? [line] : [line, ...unmet, ...(action === '' ? [] : [`    ${action}`])];
+  return lines.map(visibleText).join('\n');
 }
 
 /** Codes of everything that is not met, each once, in order. */

@@ -5,6 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidArgumentError } from 'commander';
 import { CodedError, fromHex } from '#attestation/base';
 import { fullDisk } from '#libs/client';
+import { visibleText } from '#libs/review';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -27,26 +28,27 @@ export function taken(act: () => Promise<unknown>): Promise<readonly Printed[]> 
   );
 }
 
-/** Prints the result of a command. */
+/** Prints the result of a command. What a stranger wrote is `visibleText` in `readable` already where a line could be forged. */
 export function printResult(options: OutputOptions, result: unknown, readable: () => string): void {
   const take = takers.getStore();
-  if (take !== undefined) return take({ result, text: readable() });
-  process.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${readable()}\n`);
+  if (take !== undefined) return take({ result, text: visibleLines(readable()) });
+  process.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${visibleLines(readable())}\n`);
 }
 
 export function log(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${visibleLines(line)}\n`);
 }
 
-/** One line per pair, names aligned. Values may be a stranger's: none moves the cursor or clears the screen. */
+/** Lines of this program's, or text that a model made: line feeds and tabs are as they are. */
+function visibleLines(text: string): string {
+  return text.replaceAll(/[^\n\t]+/g, visibleText);
+}
+
+/** One line per pair, names aligned, whatever a stranger wrote into them. */
 export function table(rows: readonly (readonly [name: string, value: string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n');
-}
-
-/** Control characters but new lines and tabs, as their code. */
-function printable(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]/gu, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  const shown = rows.map(([name, value]) => [visibleText(name), visibleText(value)] as const);
+  const width = Math.max(...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
 /** Options of commands that list. */
@@ -85,7 +87,7 @@ export function reportFailure(error: unknown, json: boolean): void {
     return;
   }
   const { expected, got, rule, action } = coded.detail;
-  log(printable(coded.code));
+  log(visibleText(coded.code));
   log(table([['expected', expected], ['got', got], ['rule', rule], ...(action ? [['do', action] as const] : [])]));
 }
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { documentDigest } from '#attestation';
+import { documentDigest, encodeDocument } from '#attestation';
 import { to0x } from '#attestation/base';
 import { decodeTerms, encodeBundle } from '#attestation/records';
-import { honestEntries, logOf, trustText } from '#test/logged-bundle';
+import { bundleEntry, honestEntries, logOf, trustText } from '#test/logged-bundle';
 import { tinyBundle } from '#test/tiny-bundle';
 import { taken } from '../output.js';
 import { run } from '../program.js';
@@ -68,4 +68,18 @@ it('says that log proofs are not judged where no log policy names their keys', a
   expect((await verify(logged, '--own-policy')).text).toMatch(/^log proofs +not judged: 6 of 6 .*--log-policy$/m);
   const trusted = await verify(logged, '--own-policy', '--log-policy', written('trust', trustText));
   expect(trusted.text).not.toContain('log proofs');
+});
+
+it('lets no text of the file clear the screen, begin a line or stand there unseen', async () => {
+  const reply = '\u001b[2J\nrely on it  yes\u202e\u2028';
+  const shown = '⟨U+001B⟩[2J⟨U+000A⟩rely on it  yes⟨U+202E⟩⟨U+2028⟩';
+  const named = encodeBundle({ ...bundle, policy: encodeDocument({ ...job.policy, id: reply }) });
+  const { text: ofPolicy } = await verify(written('named.vtb', named));
+  expect(ofPolicy).toContain(shown);
+  expect(ofPolicy.match(/^rely on it.*/gm)).toEqual([expect.stringMatching(/^rely on it +no: /)]);
+  const entries = [...(await honestEntries(job, bundle)).slice(0, -1), await bundleEntry(job, bundle, { tier: reply })];
+  const logged = encodeBundle({ ...bundle, log: logOf(entries) });
+  const { text: ofLog } = await verify(written('tier.vtb', logged));
+  expect(ofLog).toContain(`got tier ${shown}`);
+  for (const text of [ofPolicy, ofLog]) expect(text).not.toMatch(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/u);
 });

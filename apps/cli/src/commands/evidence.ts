@@ -13,6 +13,7 @@ import {
 } from '#attestation';
 import { CodedError, ConfigurationError, fromHex } from '#attestation/base';
 import { readBytes, readPolicy } from '#libs/client';
+import { visibleText } from '#libs/review';
 import { checkLines } from '../checks.js';
 import { readEndorsements, readPieces, type MaterialFiles } from '../evidence/material.js';
 import { measureGuest, type GuestFiles } from '../evidence/measure.js';
@@ -146,7 +147,7 @@ function readable(verdict: EvidenceVerdict, atSource: string, refusedFor: string
 function comparisonLines({ before, after, change, differences }: AppraisalComparison): string {
   const lines = differences.map(
     ({ submodule, rule, cause, before: old, after: now }) =>
-      `${submodule}: ${rule}\n    ${old?.status ?? 'absent'} → ${now?.status ?? 'absent'} (${cause}): ${now?.got ?? ''}`,
+      `${submodule}: ${rule}\n    ${old?.status ?? 'absent'} → ${now?.status ?? 'absent'} (${cause}): ${visibleText(now?.got ?? '')}`,
   );
   const turn = {
     none: '',
@@ -180,7 +181,8 @@ function sectionText({ title, fields }: Section): string {
   const line = ({ name, offset, size, value, meaning }: FieldRow): string => {
     const short = value.length > shownHexMax ? `${value.slice(0, shownHexMax)}…` : value;
     const hex = `0x${offset.toString(16).padStart(4, '0')}`;
-    return `${hex} ${`${size}`.padStart(5)}  ${name.padEnd(width)}  ${short}${meaning ? `  (${meaning.slice(0, 400)})` : ''}`;
+    const meant = meaning ? `  (${meaning.slice(0, 400)})` : '';
+    return visibleText(`${hex} ${`${size}`.padStart(5)}  ${name.padEnd(width)}  ${short}${meant}`);
   };
   return [`${title}\noffset  size  field`, ...fields.map(line)].join('\n');
 }

@@ -17,6 +17,7 @@ import {
   type MonitorState,
   type Watch,
 } from '#libs/log';
+import { visibleText } from '#libs/review';
 import type { LogAnchor } from '#libs/settlement';
 import { anchorFault, anchorsOf, type ChainOptions } from './log-anchors.js';
 import { holdProofs, readProofs } from './log-proofs.js';
@@ -98,7 +99,7 @@ export async function monitor(options: MonitorOptions): Promise<number> {
 /** Whoever looks again and again looks again: a log that cannot be asked for a while must not end the watch over it. */
 function toldOfSilence(error: unknown): number {
   if (!(error instanceof CollateralError)) throw error;
-  say(error.message);
+  say(visibleText(error.message));
   return monitorExits.failed;
 }
 
@@ -188,10 +189,11 @@ async function notify({ webhook }: MonitorOptions, round: object): Promise<void>
 function printRound(round: RoundReport): void {
   const { at, origin, from, to, witnesses, independent, alerts } = round;
   const seen = `${witnesses} witnesses, ${independent} independent`;
-  process.stdout.write(`${at}  ${origin}  ${from} → ${to}  consistent  ${seen}\n`);
-  for (const { code, index, what } of alerts) {
-    process.stdout.write(`  ALERT  ${code}  ${index === null ? '' : `#${index}  `}${what}\n`);
-  }
+  const lines = [
+    `${at}  ${origin}  ${from} → ${to}  consistent  ${seen}`,
+    ...alerts.map(({ code, index, what }) => `  ALERT  ${code}  ${index === null ? '' : `#${index}  `}${what}`),
+  ];
+  for (const line of lines) process.stdout.write(`${visibleText(line)}\n`);
 }
 
 function watchOf(path: string | undefined): Watched {

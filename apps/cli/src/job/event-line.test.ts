@@ -28,6 +28,15 @@ it('tells what was measured on the validation set, exactly', () => {
   );
 });
 
+it('is one line and shows what is unseen, whatever a node or the control plane wrote', () => {
+  const odd = '\u001b[2J\nrunning → settled\u202e';
+  const shown = '⟨U+001B⟩[2J⟨U+000A⟩running → settled⟨U+202E⟩';
+  const metrics = [{ metric: odd, numerator: '1', denominator: '2' }];
+  expect(lineOf('evaluation', { step: 4, metrics })).toBe(`validation at step 4  ${shown} 1/2`);
+  const failed = { from: 'running', to: 'failed', code: odd };
+  expect(lineOf('state', failed)).toBe(`running → failed (${shown})`);
+});
+
 it('names an event that it has no words for', () => {
   expect(lineOf('delivery', {})).toBe('delivery');
 });

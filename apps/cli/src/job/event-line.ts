@@ -1,12 +1,18 @@
 /** One line for people about one event of a job. */
 import { claim, type EdgeFigures, type ServerEvent } from '#libs/client';
+import { visibleText } from '#libs/review';
 import { exactWords } from '../model/metric-line.js';
 import { edgeWords } from './edge-words.js';
 
 /** What 1 of a loss's sum is, in nats (libs/step/SPEC.md §29). */
 const lossScale = 2 ** -16;
 
-export function eventLine({ type, data }: ServerEvent): string {
+/** One line, whatever stands in the event: nodes and the control plane chose its words. */
+export function eventLine(event: ServerEvent): string {
+  return visibleText(wordsOf(event));
+}
+
+function wordsOf({ type, data }: ServerEvent): string {
   const event = data as Record<string, number | string | null>;
   const { edges } = data as { readonly edges?: readonly EdgeFigures[] | null };
   switch (type) {

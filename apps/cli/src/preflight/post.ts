@@ -1,5 +1,6 @@
 /** What a preflight found, as the control plane keeps it for the operator's page: `--post`. */
 import { preflightLimits, type PreflightCheck, type PreflightReport as Posted } from '#libs/wire';
+import { visibleText } from '#libs/review';
 import { apiOf } from '../connection.js';
 import type { HostReport } from '../host/report.js';
 import { log } from '../output.js';
@@ -23,7 +24,7 @@ export async function postPreflight(options: PostOptions, report: Posted, readab
   try {
     const api = apiOf({ ...(url !== undefined && { url }), ...(apiKey !== undefined && { apiKey }) });
     const { id } = await api.post<{ readonly id: string }>(`nodes/${encodeURIComponent(node)}/preflight`, report);
-    log(`posted as preflight ${id} of node ${node}`);
+    log(visibleText(`posted as preflight ${id} of node ${node}`));
   } catch (error) {
     log(readable());
     throw error;

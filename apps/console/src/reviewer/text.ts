@@ -1,16 +1,11 @@
 /** Strings out of a file, made harmless to read: nothing invisible, nothing that turns the line around, nothing endless. */
-const lengthMax = 256;
+import { visibleText } from '#libs/review';
 
-/** Control characters, and those that change the direction of writing or stand there unseen. */
-const unseen =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const lengthMax = 256;
 
 export function plain(text: string): string {
   const cut = text.length > lengthMax ? text.slice(0, lengthMax) : text;
-  const shown = cut.replace(
-    unseen,
-    (sign) => `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`,
-  );
+  const shown = visibleText(cut);
   return cut === text ? shown : `${shown}… (${text.length} characters)`;
 }
 

@@ -1,0 +1,12 @@
+/** Text that strangers wrote, as people are shown it. */
+
+/** Controls, format characters (bidirectional marks, joiners, tags), separators of lines and of paragraphs. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Nothing in it moves a cursor, begins a line, turns one around or stands there unseen: such characters are shown as their
+ * code point, `⟨U+202E⟩`.
+ */
+export function visibleText(text: string): string {
+  return text.replace(unseen, (sign) => `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`);
+}
