@@ -2,7 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CodedError } from '#attestation/base';
-import { headingOf, meanings, policyFault, reasonsOf, reviewBundle, statusOrder, type Check } from '#libs/review';
+import {
+  headingOf,
+  meanings,
+  policyFault,
+  reasonsOf,
+  reviewBundle,
+  statusOrder,
+  visibleText,
+  type Check,
+} from '#libs/review';
 import { compared, fallen, simplyHolds, sorted } from '../src/reviewer/compare.js';
 import { chainOf, linkIds, linkOf, standingOf, type Link, type Standing } from '../src/reviewer/links.js';
 import { bringsBundle, bytesOfText, sortOut } from '../src/reviewer/open.js';
@@ -212,6 +221,8 @@ describe('what is dropped', () => {
 
   it('is shown without what nobody sees', () => {
     expect(plain('a\u202Eb\u0000c\n')).toBe('a⟨U+202E⟩b⟨U+0000⟩c⟨U+000A⟩');
+    const every = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code));
+    expect(every.filter((sign) => plain(sign) !== visibleText(sign))).toEqual([]);
     expect(plain('x'.repeat(300))).toBe(`${'x'.repeat(256)}… (300 characters)`);
     expect([utc(0), utc(2 ** 60), duration(59), duration(3600)]).toEqual([
       ...['1970-01-01 00:00:00', `${2 ** 60} s`, '59 s', '60 min'],

@@ -1,11 +1,15 @@
 /** Strings out of a file, made harmless to read: nothing invisible, nothing that turns the line around, nothing endless. */
-import { visibleText } from '#libs/review';
-
 const lengthMax = 256;
+
+/** `visibleText` of libs/review, whose door would bring the whole judge with the first page of the console. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 export function plain(text: string): string {
   const cut = text.length > lengthMax ? text.slice(0, lengthMax) : text;
-  const shown = visibleText(cut);
+  const shown = cut.replace(
+    unseen,
+    (sign) => `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`,
+  );
   return cut === text ? shown : `${shown}… (${text.length} characters)`;
 }
 
