@@ -151,6 +151,21 @@ async function startedSamples(): Promise<Sample[]> {
   ];
 }
 
+/** Evaluations that have not the metrics of the first: nothing stops who makes a file from signing them. */
+async function unevenSamples(): Promise<Sample[]> {
+  const measured = { every: 4, accuracies: [700, 800, 900, 950, 940] };
+  const cut = async (at: number, left: number): Promise<Uint8Array> => {
+    const change: Parameters<typeof evaluatedBundle>[0]['change'] = (statement, index) =>
+      index === at ? { ...statement, metrics: statement.metrics.slice(0, left) } : statement;
+    return encodeBundle((await evaluatedBundle({ ...measured, change })).bundle);
+  };
+  const forged = { heading: 'do-not-rely', broken: ['receipts'], shows: 'not measured' } as const;
+  return [
+    { name: 'fewer-metrics', bytes: await cut(2, 1), ...forged },
+    { name: 'no-metrics-last', bytes: await cut(4, 0), ...forged },
+  ];
+}
+
 /** The same bundle, with what a reader has beside it, and in other years. */
 async function besideSamples(job: TinyJob, bytes: Uint8Array): Promise<Sample[]> {
   const amd = fakeAmd('milan');
@@ -215,6 +230,7 @@ export async function corpus(): Promise<readonly Sample[]> {
   const { bundle, encoded, job } = await tinyBundle();
   // Its manifest declares evaluations and no net: where such a job starts nobody can compute.
   const { bundle: evaluated } = await evaluatedBundle({ every: 4, accuracies: [700, 800, 900, 950, 940] });
+  const uneven = await unevenSamples();
   const [first, second, ...rest] = bundle.segments;
   const called = (call: string): EvidenceBundle => ({
     ...bundle,
@@ -268,6 +284,7 @@ export async function corpus(): Promise<readonly Sample[]> {
     { name: 'rounds', bytes: fixture('bundles/version-4-rounds'), heading: 'simulated', shows: 'workers' },
     { name: 'proof-forged', bytes: fixture('bundles/version-4-proved'), heading: broken },
     { name: 'evaluated', bytes: encodeBundle(evaluated), heading: broken, broken: ['receipts'], shows: 'not accepted' },
+    ...uneven,
     { name: 'version-1', bytes: fixture('former-bundles/version-1'), heading: 'simulated' },
     { name: 'version-2', bytes: fixture('former-bundles/version-2'), heading: broken },
     { name: 'version-3', bytes: fixture('former-bundles/version-3'), heading: 'simulated' },

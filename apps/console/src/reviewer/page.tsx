@@ -15,6 +15,7 @@ import { Bytes } from './bytes.js';
 import { Chain } from './chain.js';
 import { Checks } from './checks.js';
 import { keyOf } from './compare.js';
+import { Guard } from './guard.js';
 import { askedAt, judge, reviewOf, shownFault, type Judgement } from './judge.js';
 import { chainOf, standingOf } from './links.js';
 import { bringsBundle, sortOut, type NamedFile, type Opened } from './open.js';
@@ -25,7 +26,7 @@ import { Quality } from './quality.js';
 import { compareReport, FaultLine, Reports, ReportVerdict, type ComparedReport } from './report.js';
 import { plain } from './text.js';
 import { Timeline } from './timeline.js';
-import { NoBundle, Verdict } from './verdict.js';
+import { NoBundle, NotShown, Verdict, type Failure } from './verdict.js';
 import { words } from './words.js';
 
 interface Shown {
@@ -52,6 +53,8 @@ export function Page({ inside = false, given }: PageProps) {
   const [share, setShare] = useState<number>();
   const [tooLong, setTooLong] = useState<string>();
   const [before, setBefore] = useState<string>();
+  const [failed, setFailed] = useState<Failure>();
+  const [drops, setDrops] = useState(0);
   const review = useMemo(() => reviewOf(opened), [opened]);
   const turn = useRef(0);
   const [judged, setJudged] = useState(0);
@@ -82,15 +85,23 @@ export function Page({ inside = false, given }: PageProps) {
   };
   const add = (more: readonly NamedFile[]): void => {
     if (more.length === 0) return;
+    setFailed(undefined);
+    setDrops((last) => last + 1);
     const isNew = bringsBundle(more, opened.bundle);
     const kept = files.filter((file) => !(isNew && sortOut([file]).bundle !== undefined) && !more.some(isSame(file)));
     if (isNew) setBefore(opened.bundle?.name);
     show(isNew ? [...more, ...kept] : [...kept, ...more]);
   };
+  const giveUp = (error: unknown): void => {
+    setFailed({ fault: shownFault(error), name: opened.bundle?.name ?? files[0]?.name ?? '' });
+    setShown({});
+    setBefore(undefined);
+    show([]);
+  };
   useDropAndPaste(take, add);
 
   const { judgement, fault } = shown;
-  useFocusOnVerdict(shown);
+  useFocusOnVerdict({ ...shown, ...failed });
 
   const beside = (
     <Beside opened={opened} judgement={judgement} onRemove={(file) => show(files.filter((one) => one !== file))} />
@@ -110,9 +121,12 @@ export function Page({ inside = false, given }: PageProps) {
       <Header isOpen={opened.bundle !== undefined} onFiles={take} inside={inside} />
       <Judging inside={inside} judged={judged} isBusy={judged !== turn.current}>
         <Above {...{ share, tooLong, before }} />
+        {failed !== undefined && <NotShown {...failed} />}
         {opened.bundle === undefined && <Welcome />}
-        {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
-        {result ?? beside}
+        <Guard of={drops} onFault={giveUp}>
+          {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
+          {result ?? beside}
+        </Guard>
       </Judging>
       {!inside && <Footer />}
     </>

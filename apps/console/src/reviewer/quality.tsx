@@ -36,16 +36,19 @@ interface AttestedProps {
 
 function Attested({ evaluations, standing }: AttestedProps) {
   const { curve, records, deliveredStep, reason } = evaluations;
-  const names = curve[0]?.metrics.map(({ metric }) => metric) ?? [];
+  // A file's maker signs what he likes: not every evaluation has the metrics of the first.
+  const names = [...new Set(curve.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))];
+  const curves = names.map((name) => ({ name, points: pointsOf(curve, name) }));
   return (
     <>
       <p class="note">
         {qualityWords[standing]} {grouped(records)} rows; the state after step {grouped(deliveredStep)} was delivered
-        {reason === 'stopped' ? ', and the announced rule ended the training there' : ''}.
+        {reason === 'stopped' &&
+          `, and the announced rule ended the training after step ${grouped(curve.at(-1)!.step)}`}
+        .
       </p>
-      {names.map((name, index) => {
-        const points = curve.map(({ step, metrics }) => ({ x: step, y: numberOf(metrics[index]!) }));
-        return points.length < 2 ? null : (
+      {curves.map(({ name, points }) =>
+        points.length < 2 ? null : (
           <figure key={name}>
             <figcaption>
               <strong>{plain(name)}</strong>{' '}
@@ -54,11 +57,11 @@ function Attested({ evaluations, standing }: AttestedProps) {
             <Curve
               points={points}
               dots
-              label={`${name} after each evaluation, from ${curve[0]!.metrics[index]!.figure} to ${curve.at(-1)!.metrics[index]!.figure}`}
+              label={`${name} after each evaluation, from ${points[0]!.figure} to ${points.at(-1)!.figure}`}
             />
           </figure>
-        );
-      })}
+        ),
+      )}
       <details>
         <summary>as a table</summary>
         <div class="scroll" role="region" aria-label="evaluations" tabIndex={0}>
@@ -80,8 +83,8 @@ function Attested({ evaluations, standing }: AttestedProps) {
                     {grouped(step)}
                     {step === deliveredStep ? ', delivered' : ''}
                   </th>
-                  {metrics.map(({ metric, figure }) => (
-                    <td key={metric}>{plain(figureOf({ metric, figure }))}</td>
+                  {names.map((name) => (
+                    <td key={name}>{plain(shownOf(metrics, name))}</td>
                   ))}
                 </tr>
               ))}
@@ -116,6 +119,21 @@ function Reported({ loss }: { readonly loss: LossCurve }) {
 interface Figure {
   readonly metric: string;
   readonly figure: string;
+}
+
+type Evaluations = AttestedProps['evaluations']['curve'];
+
+/** Of the evaluations that have it. */
+function pointsOf(curve: Evaluations, name: string) {
+  return curve.flatMap(({ step, metrics }) => {
+    const one = metrics.find(({ metric }) => metric === name);
+    return one === undefined ? [] : [{ x: step, y: numberOf(one), figure: one.figure }];
+  });
+}
+
+function shownOf(metrics: readonly Figure[], name: string): string {
+  const one = metrics.find(({ metric }) => metric === name);
+  return one === undefined ? 'not measured' : figureOf(one);
 }
 
 /** Under its name: `accuracy 95.00 %` is `95.00 %`. */

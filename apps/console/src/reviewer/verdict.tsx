@@ -173,14 +173,29 @@ function workLines(verdict: BundleVerdict): [string, string][] {
   ];
 }
 
-export function NoBundle({ fault, name }: { readonly fault: Fault; readonly name: string }) {
+/** Of a file, by its name. */
+export interface Failure {
+  readonly fault: Fault;
+  readonly name: string;
+}
+
+export function NoBundle(failure: Failure) {
+  return <NoVerdict {...failure} heading={headings['not-a-bundle']} />;
+}
+
+/** Of a file that was judged, or not: the page cannot say, so nothing of it stays. */
+export function NotShown(failure: Failure) {
+  return <NoVerdict {...failure} heading={words.notShown} />;
+}
+
+function NoVerdict({ fault, name, heading }: Failure & { readonly heading: string }) {
   return (
     <section class="verdict not-a-bundle" aria-labelledby="verdict">
       <h1 id="verdict" tabIndex={-1}>
         <span class="mark" aria-hidden="true">
           ✕
         </span>
-        {headings['not-a-bundle']}
+        {heading}
       </h1>
       <p class="how">{plain(name)}</p>
       <dl class="facts fault">

@@ -143,6 +143,7 @@ export const words = {
   documents: 'Documents made of it',
   documentsText:
     'Each value says whether it is proved, attested or declared. Their subject is the commitment to the weights: for exported files, what a provider declares, and a model signature use `veritrain report make`.',
+  notShown: 'This page failed to show the file: nothing of it is judged here',
   tooLong: 'This file is longer than 16 MiB, the most that a bundle may have.',
 } as const;
 
