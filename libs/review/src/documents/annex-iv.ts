@@ -82,7 +82,7 @@ function testing({ evaluations, verdict }: Training): Section {
             ),
             ...evaluations.value.curve.map(({ step, metrics }) =>
               fact(
-                `2(g) metrics after step ${step}`,
+                `2(g) metrics after step ${step}${step === evaluations.value.deliveredStep ? ', delivered' : ''}`,
                 metrics.map(({ figure }) => figure).join(', '),
                 evaluations.basis,
               ),
@@ -101,18 +101,19 @@ function openCodes(codes: Training['verdict']['codes']): string {
 }
 
 function monitoring(training: Training, declared: Declared): Section {
-  const last = training.evaluations?.value.curve.at(-1);
+  const { evaluations } = training;
+  const delivered = evaluations?.value.curve.find(({ step }) => step === evaluations.value.deliveredStep);
   return {
     heading: '3: monitoring, functioning and control',
     rows: [
       told('capabilities and limitations in performance', declared, 'limitations'),
-      ...(last === undefined
+      ...(delivered === undefined
         ? []
         : [
             fact(
-              'accuracy at delivery',
-              last.metrics.map(({ figure }) => figure).join(', '),
-              training.evaluations!.basis,
+              `accuracy of the delivered weights, those after step ${delivered.step}`,
+              delivered.metrics.map(({ figure }) => figure).join(', '),
+              evaluations!.basis,
             ),
           ]),
       told('human oversight measures (Article 14)', declared, 'humanOversight'),

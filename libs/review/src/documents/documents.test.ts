@@ -2,7 +2,10 @@
 import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { verifyBundle } from '#attestation';
+import { encodeBundle } from '#attestation/records';
 import { billFaults, modelSignatureFaults, statementFaults } from '#test/document-schemas';
+import { evaluatedBundle } from '#test/evaluated-bundle';
 import { fixturePath } from '#test/fixture';
 import {
   documentFormats,
@@ -217,6 +220,18 @@ describe('a model signature', () => {
 });
 
 describe('a page of the AI Act', () => {
+  it('names the figures of the weights that are delivered, not of the last that were trained', async () => {
+    const stop = { metric: 'accuracy', patience: 1, minimum: 10 } as const;
+    const made = await evaluatedBundle({ every: 4, stop, accuracies: [700, 950, 400, 999, 999] });
+    const encoded = encodeBundle(made.bundle);
+    const stopped = await verifyBundle({ bundle: encoded, policy: made.job.policy });
+    const text = textOf('annex-iv', { bundle: encoded, verdict: stopped });
+    expect(stopped.evaluations).toMatchObject({ deliveredStep: 8, reason: 'stopped' });
+    expect(text).toMatch(/^\| accuracy of the delivered weights, those after step 8 \| accuracy 95 %/m);
+    expect(text).toMatch(/^\| 2\(g\) metrics after step 8, delivered \| accuracy 95 %/m);
+    expect(text).toMatch(/^\| 2\(g\) metrics after step 12 \| accuracy 40 %/m);
+  });
+
   it.each(['annex-iv', 'training-data'] as const)('%s marks every row and leaves gaps open', (format) => {
     const rows = textOf(format)
       .split('\n')
