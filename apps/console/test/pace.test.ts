@@ -1,7 +1,7 @@
 /** What the console reckons out of what it heard of a job. */
 import { describe, expect, it } from 'vitest';
 import type { Moment, Story } from '../src/console/live.js';
-import { secondsLeft, segmentSteps } from '../src/console/pace.js';
+import { secondsLeft, segmentSteps, trainedSteps } from '../src/console/pace.js';
 
 const at = (second: number): string => new Date(1_790_000_000_000 + 1000 * second).toISOString();
 
@@ -45,4 +45,25 @@ it('steps of a segment are those of the first checkpoint, where they make as man
   expect(segmentSteps(5058, 26, [])).toBeNull();
   expect(segmentSteps(5058, 26, [400])).toBeNull();
   expect(segmentSteps(6, 1, [])).toBe(6);
+});
+
+describe('steps that a delivered job trained', () => {
+  const job = { state: 'delivered', steps: 20 };
+  const told = { checkpoints: [4, 8, 12], evaluations: [], moments: [moment('state', 1, { to: 'delivered' })] };
+  const measured = (...steps: number[]): Story['evaluations'] => steps.map((step) => ({ step, metrics: [] }));
+
+  it('are those of the committed run', () => {
+    expect(trainedSteps(job, told, { segments: 5, upTo: 3 })).toBe(12);
+    expect(trainedSteps(job, { ...told, checkpoints: [] }, { segments: 5, upTo: 3 })).toBe(12);
+    expect(trainedSteps({ ...job, steps: 18 }, told, { segments: 5, upTo: 5 })).toBe(18);
+    expect(trainedSteps(job, { ...told, evaluations: measured(4) }, { segments: 5, upTo: 5 })).toBe(20);
+  });
+
+  it('are, before a run is committed, those to the last evaluation, once all is told', () => {
+    const story = { ...told, evaluations: measured(4, 8, 12) };
+    expect(trainedSteps(job, story, { segments: 5, upTo: 0 })).toBe(12);
+    expect(trainedSteps(job, story, undefined)).toBe(12);
+    expect(trainedSteps(job, { ...story, moments: [] }, undefined)).toBe(20);
+    expect(trainedSteps(job, told, { segments: 5, upTo: 0 })).toBe(20);
+  });
 });

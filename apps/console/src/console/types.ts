@@ -62,6 +62,8 @@ export interface Escrow {
   readonly client: string;
   readonly provider: string;
   readonly segments: number;
+  /** Segments of the committed run; 0 before. */
+  readonly upTo: number;
   readonly payments: readonly Payment[];
 }
 

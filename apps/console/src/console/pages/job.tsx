@@ -76,7 +76,7 @@ function Known({ job, me, reload }: KnownProps) {
       {hasSimulated && <p class="since waits">{words.simulated}</p>}
       <Refusal job={job} />
       <div class="columns">
-        <Training job={job} story={story} segments={escrow.data?.segments} />
+        <Training job={job} story={story} escrow={escrow.data} />
         <div class="beside">
           {job.state === 'delivered' && me.role === 'client' && <Next id={job.id} />}
           <Evidence job={job} me={me} />

@@ -5,23 +5,24 @@ import { utcOf } from '../figures.js';
 import { Curve } from '../../ui/curve.js';
 import { isAtWork, isEnd } from '../job-state.js';
 import { isToldTo, type Evaluation, type Story } from '../live.js';
-import { secondsLeft, segmentSteps } from '../pace.js';
-import type { Job, Progress } from '../types.js';
+import { secondsLeft, segmentSteps, trainedSteps } from '../pace.js';
+import type { Escrow, Job, Progress } from '../types.js';
 import { words } from '../words.js';
 
 interface Props {
   readonly job: Job;
   readonly story: Story;
-  /** Of the escrow's terms. */
-  readonly segments: number | undefined;
+  /** Undefined before it is known. */
+  readonly escrow: Pick<Escrow, 'segments' | 'upTo'> | undefined;
 }
 
 const boxesMax = 200;
 
-export function Training({ job, story, segments }: Props) {
+export function Training({ job, story, escrow }: Props) {
   const last = story.progress.at(-1) ?? job.progress;
-  const isDone = job.state === 'delivered' || job.state === 'settled';
-  const step = isDone ? job.steps : Math.max(last?.step ?? 0, story.checkpoints.at(-1) ?? 0);
+  const step = isDelivered(job)
+    ? trainedSteps(job, story, escrow)
+    : Math.max(last?.step ?? 0, story.checkpoints.at(-1) ?? 0);
   const loss = story.progress.filter((one) => one.loss !== null).map((one) => ({ x: one.step, y: one.loss! }));
   const accuracy = story.progress
     .filter((one) => one.accuracy !== null)
@@ -32,7 +33,7 @@ export function Training({ job, story, segments }: Props) {
       <h2 id="training">Training {isAtWork(job.state) && <Live story={story} />}</h2>
       <progress max={job.steps} value={step} aria-label="progress" />
       <p class="said-step">{sentence(job, step, last, secondsLeft(story, job.steps))}</p>
-      {segments !== undefined && <Segments job={job} story={story} segments={segments} />}
+      {escrow !== undefined && <Segments job={job} story={story} segments={escrow.segments} step={step} />}
       {loss.length > 1 && <Figure title={words.loss} points={loss} unit="" />}
       {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit={share.unit} />}
       {measured.map(({ metric, points, unit }) => (
@@ -42,6 +43,8 @@ export function Training({ job, story, segments }: Props) {
     </section>
   );
 }
+
+const isDelivered = ({ state }: Job): boolean => state === 'delivered' || state === 'settled';
 
 function Live({ story: { isLive, awayAt } }: { readonly story: Story }) {
   if (awayAt !== null) return <span class="tag reported">not live since {utcOf(awayAt)}</span>;
@@ -58,6 +61,7 @@ function curveWords({ state, progress }: Job, story: Story, isCurve: boolean): s
 
 function sentence(job: Job, step: number, last: Progress | null, left: number | null): string {
   const of = `Step ${grouped(step)} of ${grouped(job.steps)}`;
+  if (isDelivered(job) && step < job.steps) return `It ended early: ${of.toLowerCase()}.`;
   if (!isAtWork(job.state)) return `${of}.`;
   const speed = last?.samplesPerSecond ?? null;
   const said = [
@@ -144,17 +148,21 @@ interface SegmentsProps {
   readonly job: Job;
   readonly story: Story;
   readonly segments: number;
+  /** As far as it is trained. */
+  readonly step: number;
 }
 
 /** A box for each segment: signed, proved, both, at work or to do. */
-function Segments({ job, story, segments }: SegmentsProps) {
+function Segments({ job, story, segments, step }: SegmentsProps) {
   // Whole segments count right by the least that a segment can be, until the first checkpoint tells its length.
   const least = Math.ceil(job.steps / segments);
   const each = segmentSteps(job.steps, segments, story.checkpoints);
   const hasReceipts = job.assurance === 'tee' || job.assurance === 'tee+zk';
-  const isWhole = job.state === 'settled' || job.state === 'delivered';
   // A segment counts when its checkpoint is kept: what is at work is neither signed nor safe.
-  const done = isWhole ? segments : Math.min(segments, Math.floor((story.checkpoints.at(-1) ?? 0) / (each ?? least)));
+  const counted = isDelivered(job)
+    ? Math.ceil(step / (each ?? least))
+    : Math.floor((story.checkpoints.at(-1) ?? 0) / (each ?? least));
+  const done = Math.min(segments, counted);
   const proved = story.proofs.size;
   const said = [
     `${grouped(done)} of ${grouped(segments)} segments ${hasReceipts ? 'trained and signed' : 'trained'}`,

@@ -1,0 +1,34 @@
+/** What the console says of a job's training, in words. */
+import type { ComponentChildren, VNode } from 'preact';
+import { expect, it } from 'vitest';
+import type { Story } from '../src/console/live.js';
+import { Training } from '../src/console/pages/training.js';
+import type { Job } from '../src/console/types.js';
+
+/** Text of components that have no state. */
+function textOf(node: ComponentChildren): string {
+  if (Array.isArray(node)) return (node as ComponentChildren[]).map(textOf).join('');
+  if (typeof node === 'string' || typeof node === 'number') return String(node);
+  if (typeof node !== 'object' || node === null) return '';
+  const { type, props } = node as VNode<{ children?: ComponentChildren }>;
+  return textOf(typeof type === 'function' ? (type as (of: object) => ComponentChildren)(props) : props.children);
+}
+
+const story: Story = {
+  ...{ progress: [], evaluations: [], checkpoints: [4, 8, 12], proofs: new Set<number>() },
+  ...{ moments: [], isLive: false, awayAt: null },
+};
+
+const wordsOf = (state: string, upTo: number): string => {
+  const job = { state, steps: 20, assurance: 'tee', progress: null } as Job;
+  return textOf(Training({ job, story, escrow: { segments: 5, upTo } }));
+};
+
+it('says of a job that a rule ended how far it was trained, and that it ended early', () => {
+  for (const state of ['delivered', 'settled']) {
+    expect(wordsOf(state, 3)).toContain('It ended early: step 12 of 20.');
+    expect(wordsOf(state, 3)).toContain('3 of 5 segments trained and signed; each is 4 steps.');
+    expect(wordsOf(state, 5)).toContain('Step 20 of 20.5 of 5 segments trained and signed');
+  }
+  expect(wordsOf('running', 0)).toContain('3 of 5 segments trained and signed');
+});
