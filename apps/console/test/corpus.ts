@@ -145,7 +145,7 @@ async function startedSamples(): Promise<Sample[]> {
   const of = (file: Uint8Array): BesideFile[] => [{ name: 'start.bin', bytes: file, kind: 'start' }];
   const other = encodeWeights(drawnParameters(tableNet({ seed: `0x${'77'.repeat(32)}` })));
   return [
-    { name: 'start-not-given', bytes, heading: 'simulated', shows: 'give the file of the start weights' },
+    { name: 'start-not-given', bytes, heading: 'simulated', shows: 'whether the start weights are those' },
     { name: 'start-given', bytes, heading: 'simulated', beside: of(encodeWeights(drawn)) },
     { name: 'start-of-others', bytes, heading: 'do-not-rely', beside: of(other) },
   ];

@@ -67,7 +67,8 @@ export function openReview(of: ReviewedBundle): (asked?: Asked) => Promise<Bundl
     });
     const start = await checkStart(verdict, given, startOf);
     const tier = start.status === 'forged' ? 'contraindicated' : verdict.tier;
-    return { ...verdict, tier, checks: [start, ...verdict.checks] };
+    const notChecked = [...verdict.notChecked, ...(start.status === 'not-checked' ? [startNotCompared] : [])];
+    return { ...verdict, tier, notChecked, checks: [start, ...verdict.checks] };
   };
 }
 
@@ -84,6 +85,9 @@ function remembered<T>(compute: () => T): () => T {
   }
   return outcome;
 }
+
+/** In `notChecked` of a job whose manifest names weights, where the reader gave none. */
+const startNotCompared = 'whether the start weights are those that the manifest names';
 
 const seeded: CheckRule = {
   claim: 'executables',

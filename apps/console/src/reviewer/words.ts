@@ -137,7 +137,7 @@ export const words = {
   secondBundle: 'another bundle, not judged: one at a time. Drop it alone to judge it',
   material: 'What you laid beside it',
   notChecked: 'Not covered by any check',
-  notCheckedText: 'Whoever passed this file on could have changed these parts, and no check would notice.',
+  notCheckedText: 'Whoever made or passed on this file could have put something else there, and no check would notice.',
   reported: 'Reported, not proved',
   report: 'Keep this verdict',
   documents: 'Documents made of it',
