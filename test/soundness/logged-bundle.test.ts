@@ -374,6 +374,22 @@ describe('a bundle and a newer log', () => {
     expect([without.status, without.got.startsWith('not asked since')]).toEqual(['warned', true]);
   });
 
+  it('is warned of, by name, where a log of the bundle was not asked, and names the one that was', async () => {
+    const second = logKeyOf('second.example/test');
+    const logPolicy = parseTrustPolicy(`log ${noteKeyText(second.key)}\n${trustText}`);
+    const [first, other] = [logOf(honest.slice(0, -1)), logOf(honest.slice(-1), { log: second })];
+    const entries = [...first.entries, ...other.entries];
+    const both = withLog({ ...first, entries, consistency: [...first.consistency, ...other.consistency] });
+    const logExport = parseLogExport(await exportOf([]));
+    const [ofBoth, ofOne] = await Promise.all(
+      [both, withLog(log)].map((shown) => judge(shown, { logPolicy, logExport })),
+    );
+    expect(ofLog(ofBoth!)).toEqual({ ...ofLog(ofOne!), LOG_REVOKED: 'warned' });
+    const gotOf = ({ checks }: typeof ofBoth & object) => checks.find(({ id }) => id === 'LOG_REVOKED')!.got;
+    expect(gotOf(ofBoth!)).toMatch(/in log\.example\/test\/2026 by .*; not asked: second\.example\/test$/);
+    expect(gotOf(ofOne!)).toMatch(/^0 revocations in log\.example\/test\/2026 by [^;]*$/);
+  });
+
   it('takes no export of a stranger’s log, and none that was altered', async () => {
     const foreignExport = await asked(exportOf([], { log: fork }));
     expect(foreignExport.check.status).toBe('forged');
