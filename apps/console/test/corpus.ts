@@ -151,18 +151,23 @@ async function startedSamples(): Promise<Sample[]> {
   ];
 }
 
-/** Evaluations that have not the metrics of the first: nothing stops who makes a file from signing them. */
-async function unevenSamples(): Promise<Sample[]> {
+/**
+ * Their manifest declares evaluations and no net: where such a job starts nobody can compute. In two of them evaluations
+ * have not the metrics of the first: nothing stops who makes a file from signing them.
+ */
+async function evaluatedSamples(): Promise<Sample[]> {
   const measured = { every: 4, accuracies: [700, 800, 900, 950, 940] };
+  const { bundle } = await evaluatedBundle(measured);
   const cut = async (at: number, left: number): Promise<Uint8Array> => {
     const change: Parameters<typeof evaluatedBundle>[0]['change'] = (statement, index) =>
       index === at ? { ...statement, metrics: statement.metrics.slice(0, left) } : statement;
     return encodeBundle((await evaluatedBundle({ ...measured, change })).bundle);
   };
-  const forged = { heading: 'do-not-rely', broken: ['receipts'], shows: 'not measured' } as const;
+  const refused = { heading: 'do-not-rely', broken: ['receipts'] } as const;
   return [
-    { name: 'fewer-metrics', bytes: await cut(2, 1), ...forged },
-    { name: 'no-metrics-last', bytes: await cut(4, 0), ...forged },
+    { name: 'evaluated', bytes: encodeBundle(bundle), ...refused, shows: 'not accepted' },
+    { name: 'fewer-metrics', bytes: await cut(2, 1), ...refused, shows: 'not measured' },
+    { name: 'no-metrics-last', bytes: await cut(4, 0), ...refused, shows: 'not measured' },
   ];
 }
 
@@ -228,9 +233,6 @@ const ofRecorded = {
 
 export async function corpus(): Promise<readonly Sample[]> {
   const { bundle, encoded, job } = await tinyBundle();
-  // Its manifest declares evaluations and no net: where such a job starts nobody can compute.
-  const { bundle: evaluated } = await evaluatedBundle({ every: 4, accuracies: [700, 800, 900, 950, 940] });
-  const uneven = await unevenSamples();
   const [first, second, ...rest] = bundle.segments;
   const called = (call: string): EvidenceBundle => ({
     ...bundle,
@@ -283,8 +285,7 @@ export async function corpus(): Promise<readonly Sample[]> {
     },
     { name: 'rounds', bytes: fixture('bundles/version-4-rounds'), heading: 'simulated', shows: 'workers' },
     { name: 'proof-forged', bytes: fixture('bundles/version-4-proved'), heading: broken },
-    { name: 'evaluated', bytes: encodeBundle(evaluated), heading: broken, broken: ['receipts'], shows: 'not accepted' },
-    ...uneven,
+    ...(await evaluatedSamples()),
     { name: 'version-1', bytes: fixture('former-bundles/version-1'), heading: 'simulated' },
     { name: 'version-2', bytes: fixture('former-bundles/version-2'), heading: broken },
     { name: 'version-3', bytes: fixture('former-bundles/version-3'), heading: 'simulated' },

@@ -49,26 +49,11 @@ export function Page({ inside = false, given }: PageProps) {
   const [files, setFiles] = useState<readonly NamedFile[]>(given === undefined ? [] : [given]);
   const [opened, setOpened] = useState<Opened>(() => (given === undefined ? nothing : sortOut([given])));
   const [at, setAt] = useState(() => Math.floor(Date.now() / 1000));
-  const [shown, setShown] = useState<Shown>({});
-  const [share, setShare] = useState<number>();
+  const { shown, setShown, share, judged, isBusy } = useJudging(opened, at);
   const [tooLong, setTooLong] = useState<string>();
   const [before, setBefore] = useState<string>();
   const [failed, setFailed] = useState<Failure>();
   const [drops, setDrops] = useState(0);
-  const review = useMemo(() => reviewOf(opened), [opened]);
-  const turn = useRef(0);
-  const [judged, setJudged] = useState(0);
-
-  useEffect(() => {
-    const mine = ++turn.current;
-    const isMine = (): boolean => turn.current === mine;
-    void look(review, opened, at, (value) => isMine() && setShare(value)).then((result) => {
-      if (!isMine()) return;
-      setShare(undefined);
-      setShown(result);
-      setJudged(mine);
-    });
-  }, [opened, at]);
 
   const take = async (dropped: readonly File[]): Promise<void> => {
     const long = dropped.find(({ size }) => size > bundleBytesMax);
@@ -119,7 +104,7 @@ export function Page({ inside = false, given }: PageProps) {
   return (
     <>
       <Header isOpen={opened.bundle !== undefined} onFiles={take} inside={inside} />
-      <Judging inside={inside} judged={judged} isBusy={judged !== turn.current}>
+      <Judging inside={inside} judged={judged} isBusy={isBusy}>
         <Above {...{ share, tooLong, before }} />
         {failed !== undefined && <NotShown {...failed} />}
         {opened.bundle === undefined && <Welcome />}
@@ -131,6 +116,26 @@ export function Page({ inside = false, given }: PageProps) {
       {!inside && <Footer />}
     </>
   );
+}
+
+/** What was opened as it is judged, last asked first; `share`: of a judgement at work, up to 1. */
+function useJudging(opened: Opened, at: number) {
+  const [shown, setShown] = useState<Shown>({});
+  const [share, setShare] = useState<number>();
+  const [judged, setJudged] = useState(0);
+  const review = useMemo(() => reviewOf(opened), [opened]);
+  const turn = useRef(0);
+  useEffect(() => {
+    const mine = ++turn.current;
+    const isMine = (): boolean => turn.current === mine;
+    void look(review, opened, at, (value) => isMine() && setShare(value)).then((result) => {
+      if (!isMine()) return;
+      setShare(undefined);
+      setShown(result);
+      setJudged(mine);
+    });
+  }, [opened, at]);
+  return { shown, setShown, share, judged, isBusy: judged !== turn.current };
 }
 
 /** Whoever opened a file is led to what it comes to, by whatever means they read. */
