@@ -129,7 +129,7 @@ export function useStory(jobId: string, isOver: boolean, onState: () => void): S
 }
 
 /** Whether the story has come as far as the job: before, what is missing may be on its way. */
-export function isToldTo(state: string, { moments }: Story): boolean {
+export function isToldTo(state: string, { moments }: Pick<Story, 'moments'>): boolean {
   const last = moments.findLast(({ type }) => type === 'state');
   return last === undefined ? moments.length > 0 : last.data['to'] === state;
 }
