@@ -80,10 +80,9 @@ export async function checkRevoked(
     } else if (size < (about.sizes.get(origin) ?? Infinity)) {
       book.settle('LOG_REVOKED', 'warned', `an export of ${origin} with ${size} entries: older than the bundle`);
     } else {
-      const unasked = [...about.sizes.keys()].filter((one) => one !== origin);
-      const asked = `${revocations.length} revocations in ${origin} by ${until}, none of this bundle`;
-      if (unasked.length === 0) book.settle('LOG_REVOKED', 'met', asked);
-      else book.settle('LOG_REVOKED', 'warned', `${asked}; not asked: ${unasked.join(', ')}`);
+      const unasked = [...about.sizes.keys()].filter((one) => one !== origin).map((one) => `; not asked: ${one}`);
+      const words = `${revocations.length} revocations in ${origin} by ${until}, none of this bundle${unasked.join('')}`;
+      book.settle('LOG_REVOKED', unasked.length === 0 ? 'met' : 'warned', words);
     }
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
