@@ -13,6 +13,7 @@ import {
   type NetManifest,
   type Weights,
 } from '#libs/step';
+import { randomExamples, seeded, smallNet } from '#test/net-agreement';
 import { blockOf } from '#test/net-training';
 import { NetEngine } from '../../enclave/src/engine/net-engine.js';
 
@@ -149,6 +150,14 @@ it('the engine and the reference come to the same states, or leave the same rang
   expect(seen.kinds.size).toBeGreaterThan(6);
   expect(seen.states).toBeGreaterThan(15);
   expect(seen.violations).toBeGreaterThan(0);
+});
+
+it.each(['adamw', 'sgd'])('%s with a clip trains a net of which nothing moves', async (kind) => {
+  const lr = { frac: 16, points: [[0, 300]] };
+  const beta = kind === 'adamw' ? { beta1: [13, 7], beta2: [1, 10] } : {};
+  const m = smallNet([{ op: 'dense', out: 2, frozen: true }], { optimizer: { kind, ...beta, clip: 5, lr } });
+  const examples = randomExamples(m, seeded(1), 1);
+  expect(await byEngine(m, examples)).toEqual(await byReference(m, examples));
 });
 
 function manifestOf(json: object): NetManifest | undefined {

@@ -14,13 +14,23 @@ const rule = 'libs/step/SPEC.md §25';
 /** What a header says of features and label without their columns. */
 type Held = Pick<DataHeader, 'features' | 'label'>;
 
+/** A net may ask for several classes of a record, which no header names. */
 export function netRecordLayout(m: NetManifest): RecordLayout {
-  return recordLayout(heldBy(m));
+  const layout = recordLayout(heldBy(m));
+  const labelBytes = layout.labelBytes * classesAsked(m);
+  return { ...layout, labelBytes, recordBytes: layout.featureBytes + labelBytes };
+}
+
+function classesAsked(m: NetManifest): number {
+  const { kind, shape } = netOf(m).labels;
+  return kind === 'class' ? sizeOf(shape) : 1;
 }
 
 /** @throws Rejection HEADER_FIT when the data set's records are not what the net reads */
 export function checkHeaderFits(m: NetManifest, header: DataHeader): void {
-  const [expected, got] = [heldBy(m), header].map(described);
+  const asked = classesAsked(m);
+  const [own, got] = [heldBy(m), header].map(described);
+  const expected = asked === 1 ? own : `${own} for each of ${asked} places`;
   if (expected === got) return;
   const action = 'give the data that the manifest was planned for, or plan anew for these (veritrain model init)';
   throw new Rejection('HEADER_FIT', { expected: `records of ${expected}`, got: got!, rule, action });
@@ -98,7 +108,7 @@ function heldBy(m: NetManifest): Held {
   const { input } = m;
   const features: Held['features'] =
     'tokens' in input
-      ? { dtype: 'tokens', shape: [input.shape[0]!], vocab: vocabularyOf(layers)! }
+      ? { dtype: 'tokens', shape: [sizeOf(input.shape)], vocab: vocabularyOf(layers)! }
       : { dtype: input.dtype, shape: input.shape, frac: input.frac };
   return { features, label: labelOf(m, labels) };
 }

@@ -23,7 +23,7 @@ export const softmaxCe: NetLoss<SoftmaxCe> = {
     if (String(labelShape) !== String(edge.shape.slice(0, -1))) {
       refuse('MANIFEST_LABEL', `labelShape [${edge.shape.slice(0, -1).join()}]`, labelShape, rule);
     }
-    const kind = isTokens && labelShape.length === 1 ? 'tokens' : 'class';
+    const kind = isTokens && labelShape.length > 0 ? 'tokens' : 'class';
     return { kind, shape: labelShape, below: classes };
   },
   bounds: ({ E, k }, { edge }) => [
