@@ -2,20 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation/base';
-import {
-  blocksOfSteps,
-  drawnParameters,
-  frozenOf,
-  netStepReference,
-  parseNetManifest,
-  startState,
-  stateDigest,
-  type NetExamples,
-  type NetManifest,
-} from '#libs/step';
+import { parseNetManifest, type NetExamples, type NetManifest } from '#libs/step';
 import { mnistTraining, vectorFolder } from '#test/fxt2';
-import { blockOf, engineDigests } from '#test/net-training';
+import { engineDigests, referenceDigests } from '#test/net-training';
 import { vectorExamples, type VectorData } from '../../apps/cli/src/train/vector-data.js';
 
 const folder = vectorFolder();
@@ -30,7 +19,7 @@ const names = ['v1-cnn-adamw', 'v2-mlp-adamw', 'v3-transformer', 'v4-resnet-mome
 describe.skipIf(folder === undefined)('published vectors of fxt 2', () => {
   it.each(names)('%s: the reference reaches every digest', (name) => {
     const { m, examples, expected } = vector(name);
-    expect(digests(m, examples, [0, 1, m.steps])).toEqual(expected);
+    expect(referenceDigests(m, examples, [0, 1, m.steps])).toEqual(expected);
   });
 
   it.each(names)('%s: the engine reaches every digest', async (name) => {
@@ -44,17 +33,4 @@ function vector(name: string): { m: NetManifest; examples: NetExamples; expected
   const m = parseNetManifest(json);
   const expected = readFileSync(join(folder!, `${name}.digests`), 'utf8').match(/[0-9a-f]{64}/g)!;
   return { m, examples: vectorExamples(m, data, mnistTraining), expected };
-}
-
-function digests(m: NetManifest, examples: NetExamples, at: readonly number[]): string[] {
-  const start = drawnParameters(m);
-  const frozen = frozenOf(m, start);
-  let state = startState(m, start);
-  const found: string[] = [];
-  for (let step = 0; ; step++) {
-    if (at.includes(step)) found.push(toHex(stateDigest(m, state)));
-    if (step >= at.at(-1)!) return found;
-    const block = blocksOfSteps(m, step, 1, examples.count)[0]!;
-    state = netStepReference(m, state, frozen, blockOf(m, examples, block), step).state;
-  }
 }

@@ -1,10 +1,12 @@
-/** Trains a net on the engine and takes its state digests. */
+/** Trains a net on the engine, or by the reference, and takes its state digests. */
 import { toHex } from '#attestation/base';
 import {
   averageWeights,
+  blocksOfSteps,
   divideSteps,
   drawnParameters,
   frozenOf,
+  netStepReference,
   startState,
   stateDigest,
   type Divided,
@@ -14,10 +16,15 @@ import {
 } from '#libs/step';
 import { NetEngine } from '../../enclave/src/engine/net-engine.js';
 
-/** @param at numbers of finished steps, rising */
-export async function engineDigests(m: NetManifest, examples: NetExamples, at: readonly number[]): Promise<string[]> {
+/** @param at numbers of finished steps, rising @param hasBytes whether products may be taken by bytes */
+export async function engineDigests(
+  m: NetManifest,
+  examples: NetExamples,
+  at: readonly number[],
+  hasBytes = true,
+): Promise<string[]> {
   const start = drawnParameters(m);
-  const engine = await NetEngine.open(m, frozenOf(m, start));
+  const engine = await NetEngine.open(m, frozenOf(m, start), { hasBytes });
   try {
     const dataset = engine.load(examples);
     let state = startState(m, start);
@@ -31,6 +38,20 @@ export async function engineDigests(m: NetManifest, examples: NetExamples, at: r
     return digests;
   } finally {
     await engine.close();
+  }
+}
+
+/** @param at numbers of finished steps, rising */
+export function referenceDigests(m: NetManifest, examples: NetExamples, at: readonly number[]): string[] {
+  const start = drawnParameters(m);
+  const frozen = frozenOf(m, start);
+  let state = startState(m, start);
+  const found: string[] = [];
+  for (let step = 0; ; step++) {
+    if (at.includes(step)) found.push(toHex(stateDigest(m, state)));
+    if (step >= at.at(-1)!) return found;
+    const block = blocksOfSteps(m, step, 1, examples.count)[0]!;
+    state = netStepReference(m, state, frozen, blockOf(m, examples, block), step).state;
   }
 }
 
