@@ -77,30 +77,36 @@ export class OnnxFile {
     return this.tensor([values.length], int(2, 7), bytes(9, new Uint8Array(BigInt64Array.from(values, BigInt).buffer)));
   }
 
-  encode(dims: readonly (number | string)[], output: string, opset: number): Uint8Array {
+  encode(dims: readonly (number | string)[], output: string, opset: number, inputType = 1): Uint8Array {
     const size = (one: number | string): Uint8Array => bytes(1, typeof one === 'number' ? int(1, one) : text(2, one));
-    const type = (...shape: readonly Uint8Array[]): Uint8Array => bytes(2, bytes(1, int(1, 1), ...shape));
-    const input = bytes(11, text(1, 'x'), type(bytes(2, ...dims.map(size))));
+    const type = (code: number, ...shape: readonly Uint8Array[]): Uint8Array =>
+      bytes(2, bytes(1, int(1, code), ...shape));
+    const input = bytes(11, text(1, 'x'), type(inputType, bytes(2, ...dims.map(size))));
     const graph = bytes(
       7,
       ...this.#nodes,
       text(2, 'hand_made'),
       ...this.#initializers,
       input,
-      bytes(12, text(1, output), type()),
+      bytes(12, text(1, output), type(1)),
     );
     return concatBytes(int(1, 8), text(2, 'tests'), graph, bytes(8, text(1, ''), int(2, opset)));
   }
 }
 
-/** A model with the input `x` of `dims` around the nodes that `build` writes; its output is what `build` returns. */
+/**
+ * A model with the input `x` of `dims` around the nodes that `build` writes; its output is what `build` returns.
+ *
+ * @param inputType TensorProto.DataType
+ */
 export function handMade(
   dims: readonly (number | string)[],
   build: (file: OnnxFile, x: string) => string,
   opset = 20,
+  inputType = 1,
 ): Uint8Array {
   const file = new OnnxFile();
-  return file.encode(dims, build(file, 'x'), opset);
+  return file.encode(dims, build(file, 'x'), opset, inputType);
 }
 
 /** Fields of TensorProto, to write one in another way than exporters do. */

@@ -27,6 +27,13 @@ export function realInputs({ features, columns }: DataHeader): OwnUnits | undefi
   return at === size ? { center, scale } : undefined;
 }
 
+/** Of features: the integers themselves that the data set has. @returns undefined for tokens */
+export function integerInputs({ features }: DataHeader): OwnUnits | undefined {
+  if (features.dtype === 'tokens') return undefined;
+  const size = sizeOf(features.shape);
+  return { center: new Float64Array(size), scale: new Float64Array(size).fill(2 ** features.frac) };
+}
+
 interface LostColumn {
   readonly name: string;
   /** What float32 may be off by at the center: half of its step there. */

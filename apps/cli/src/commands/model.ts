@@ -55,9 +55,10 @@ function addImport(model: Command): void {
     );
   addDataOptions(addWishOptions(command))
     .addOption(
-      new Option('--inputs <kind>', 'what the file takes: features as the data set scales them, or your own numbers')
-        .choices(['scaled', 'raw'])
-        .default('scaled'),
+      new Option(
+        '--inputs <kind>',
+        'onnx: what the file takes: features as the data set scales them, or your own numbers; without it scaled, but what a file takes that model export wrote, and raw where it takes uint8',
+      ).choices(['scaled', 'raw']),
     )
     .addOption(
       new Option(
@@ -108,7 +109,7 @@ function addExport(model: Command): void {
     });
 }
 
-function importedText({ why, notes, check, before, out, ...rest }: ImportedReport): string {
+function importedText({ why, notes, check, before, warnings, out, ...rest }: ImportedReport): string {
   return [
     ...[...why, ...notes],
     table([
@@ -117,6 +118,7 @@ function importedText({ why, notes, check, before, out, ...rest }: ImportedRepor
       ['start', `${out}/start.bin, root ${rest.root}`],
       ['check', `on the ${check.set} set against ${check.against}: ${agreementWords(check)}`],
       ...before.metrics.map(({ name, value }) => [name, `${value.toPrecision(5)} before training`] as const),
+      ...warnings.map((warning) => ['warning', warning] as const),
     ]),
     writtenWords({ out, ...rest }),
   ].join('\n');

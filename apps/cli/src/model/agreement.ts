@@ -4,6 +4,7 @@ import { encodeWith, keptApart, type ImportedData } from '#libs/data';
 import { exportOnnx, importCheck, takesOwnNumbers, type Agreement, type ImportedModel } from '#libs/models';
 import { InferenceSession, NetForward, Tensor } from '#libs/onnx';
 import { netRecordLayout, sizeOf, splitNetRecords, type DataHeader, type NetManifest } from '#libs/step';
+import type { readBrought } from './brought.js';
 import type { Source } from './data.js';
 import {
   answerKinds,
@@ -25,11 +26,11 @@ interface Brought extends Pick<ImportedData, 'train' | 'validation'> {
 
 /** @throws Rejection ONNX_TYPE where onnxruntime's own types have no such input */
 export async function compareFile(
-  { bytes, model }: { readonly bytes: Uint8Array; readonly model: ImportedModel },
+  { bytes, model, takesIntegers }: NonNullable<ReturnType<typeof readBrought>['onnx']>,
   { m, header, parameters }: Compared,
   data: Brought,
 ): Promise<Agreement> {
-  const takesOwn = model.input.real !== undefined && takesOwnNumbers(header, false);
+  const takesOwn = model.input.real !== undefined && takesOwnNumbers(header, takesIntegers);
   const made = tensorOf[model.input.type] ?? unfed(model);
   const [file, forward] = await Promise.all([InferenceSession.create(bytes, session), NetForward.open(m)]);
   try {

@@ -113,6 +113,25 @@ function centerWords({ columns: [column, ...others] }: Extract<DataHeader['label
   return `${Number(column.center.toPrecision(5))} alone, on which the label is centered`;
 }
 
+interface Worse {
+  readonly name: string;
+  readonly value: number;
+  readonly constant: number;
+}
+
+/** The first metric that the constant answer has, where a model's is worse: a larger error, a smaller share. */
+export function worseThan(
+  { metrics: [constant] }: Baseline,
+  own: readonly { readonly metric: string; readonly name: string; readonly value: number }[],
+): Worse | undefined {
+  const found = own.find(({ name }) => name === constant?.name);
+  if (constant === undefined || found === undefined) return undefined;
+  const { metric, name, value } = found;
+  const isError = metric === 'sse' || metric === 'sae';
+  const isWorse = isError ? value > constant.value : value < constant.value;
+  return isWorse ? { name, value, constant: constant.value } : undefined;
+}
+
 /** As lines of a table. */
 export function baselineLines({ answer, metrics, absent }: Baseline): (readonly [string, string])[] {
   const figures = metrics.map(({ name, value }) => `${name} ${value.toPrecision(5)}`);

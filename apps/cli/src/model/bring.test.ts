@@ -86,6 +86,10 @@ it('goes on training a convolution net of PyTorch, batch norm folded, and gives 
       .slice(1)
       .map((line) => Number(line.split(',')[1])),
   );
+  const again = ['model', 'import', at('cnn-out', 'model.onnx'), '--from', ...large, '--out', at('cnn-again'), ...seed];
+  const { before, warnings } = await veritrain(...again);
+  expect(valueOf(before, 'loss')).toBeCloseTo(valueOf(trained.metrics, 'loss'), 2);
+  expect(warnings).toEqual([]);
 });
 
 /** Classes of an ONNX model's outputs, by onnxruntime alone. */

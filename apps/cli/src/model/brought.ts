@@ -9,7 +9,6 @@ import {
   onnxBytesMax,
   planModel,
   readSafetensors,
-  realInputs,
   realOutputs,
   safetensorsBytesMax,
   withNewHead,
@@ -23,12 +22,10 @@ import {
 import { Rejection } from '#attestation/base';
 import { parameterShapes, parseNetManifest, sizeOf, type DataHeader, type NetManifest } from '#libs/step';
 import { usage } from './data.js';
+import { endsOf, endWords, unitsTaken, type EndOptions } from './file-ends.js';
 import { whole } from './wish.js';
 
-export interface BroughtOptions {
-  readonly inputs?: 'scaled' | 'raw';
-  /** Without it as the inputs. */
-  readonly outputs?: 'scaled' | 'raw';
+export interface BroughtOptions extends EndOptions {
   readonly axis?: readonly string[];
   readonly layers?: string;
   readonly map?: string;
@@ -48,19 +45,10 @@ interface Brought {
   readonly parameters: readonly (RealParameter & { readonly exact?: { fraction: number; values: BigInt64Array } })[];
   readonly messages: readonly string[];
   /** Of an ONNX file, to run it. */
-  readonly onnx?: { readonly bytes: Uint8Array; readonly model: ImportedModel };
+  readonly onnx?: { readonly bytes: Uint8Array; readonly model: ImportedModel; readonly takesIntegers: boolean };
   readonly head?: NewHead;
   readonly remedies?: Remedies;
 }
-
-const scaledWords =
-  'The file is taken to expect features as the data set scales them: pixels from 0 to 1, columns of numbers centered and scaled. Where it expects your own numbers, say --inputs raw.';
-const rawWords = 'The file is taken to expect your own numbers; what the data set scales is undone in its first layer.';
-
-const scaledAnswers =
-  "The file is taken to answer with the label as the data set scales it: centered and scaled. Where it answers in the label's own unit, say --outputs raw.";
-const rawAnswers =
-  "The file is taken to answer in the label's own unit; its last layer takes the label's center and scale. Where it answers with the label centered and scaled, say --outputs scaled.";
 
 /** @throws ConfigurationError FILE_*, USAGE; Rejection ONNX_*, SAFETENSORS_*, MODEL_INPUT; UnsupportedModel */
 export function readBrought(file: string, options: BroughtOptions, looked: Looked): Brought {
@@ -75,12 +63,15 @@ function readFile(file: string, options: BroughtOptions, looked: Looked): Brough
 }
 
 function onnxModel(bytes: Uint8Array, options: BroughtOptions, { header, wish }: Looked): Brought {
-  const { inputs, outputs = inputs, axis = [], classes } = options;
+  const { axis = [], classes } = options;
   const { features } = header;
-  const real = inputs === 'raw' ? realInputs(header) : undefined;
-  if (inputs === 'raw' && real === undefined) throw usage('--inputs raw for features that are numbers', features.dtype);
-  const units = realOutputs(header);
-  const answers = outputs === 'raw' && classes === undefined ? units : undefined;
+  const ends = endsOf(bytes, options);
+  const real = unitsTaken(ends, header);
+  if (options.inputs === 'raw' && real === undefined) {
+    throw usage('--inputs raw for features that are numbers', features.dtype);
+  }
+  const units = classes === undefined ? realOutputs(header) : undefined;
+  const answers = ends.outputs === 'raw' ? units : undefined;
   const model = importOnnx(bytes, {
     ...{ a: fractionsOf(header, wish.optimizer).a, sizes: Object.fromEntries(axis.map(sizeOfAxis)) },
     ...(features.dtype === 'tokens' && { freeSize: features.shape[0] }),
@@ -89,16 +80,17 @@ function onnxModel(bytes: Uint8Array, options: BroughtOptions, { header, wish }:
     keepsEnd: header.label.kind === 'real' && classes === undefined,
   });
   checkInput(model, header);
-  const taken = real === undefined ? scaledWords : rawWords;
-  const isLabelTaken = units !== undefined && classes === undefined;
-  const said = isLabelTaken ? [answers === undefined ? scaledAnswers : rawAnswers] : [];
-  const messages = [...(model.isTokens ? [] : [taken]), ...said, ...model.messages];
+  const takesIntegers = ends.inputs === 'integers';
   const remedies: Remedies = {
-    ...(inputs !== 'raw' && !model.isTokens && { first: 'say --inputs raw, if the file takes your own numbers' }),
-    ...(isLabelTaken &&
+    ...(ends.inputs === 'scaled' &&
+      !model.isTokens && { first: 'say --inputs raw, if the file takes your own numbers' }),
+    ...(units !== undefined &&
       answers === undefined && { last: "say --outputs raw, if the file answers in the label's own unit" }),
   };
-  return { layers: model.layers, parameters: model.parameters, messages, remedies, onnx: { bytes, model } };
+  const said = endWords(ends, { takesNumbers: !model.isTokens, answersNumbers: units !== undefined });
+  const messages = [...said, ...model.messages];
+  const { layers, parameters } = model;
+  return { layers, parameters, messages, remedies, onnx: { bytes, model, takesIntegers } };
 }
 
 function sizeOfAxis(text: string): readonly [string, number] {

@@ -5,6 +5,7 @@ import { writeWhole } from '#libs/client';
 import { estimate, planBrought, type Adapting, type Agreement, type NewHead } from '#libs/models';
 import { encodeWeights, manifestDigest } from '#libs/step';
 import { compareExported, compareFile } from './agreement.js';
+import { baselineOf, worseThan, type Baseline } from './baseline.js';
 import { readBrought, type BroughtOptions } from './brought.js';
 import { openData, recordsOf, usage, type DataOptions } from './data.js';
 import { measured, type Measures } from './exact.js';
@@ -43,6 +44,10 @@ export interface ImportedReport {
   readonly check: Agreement & { readonly set: 'validation' | 'train'; readonly against: string };
   /** Before any training, on the same set. */
   readonly before: Measures;
+  /** Of the same rows. */
+  readonly baseline: Baseline;
+  /** The model is worse than a constant answer: it is likely taken for another than it is. */
+  readonly warnings: readonly string[];
 }
 
 export async function importModel(file: string, options: ImportOptions): Promise<ImportedReport> {
@@ -65,6 +70,8 @@ export async function importModel(file: string, options: ImportOptions): Promise
     ];
     const compared = isAlone ? await compareExported(net, data) : await compareFile(brought.onnx!, net, data);
     const before = await measured(manifest, header, start, set);
+    const baseline = baselineOf(manifest, header, set);
+    const warnings = brought.head === undefined ? poorWords(before, baseline, brought.onnx !== undefined) : [];
     const { dropped } = report;
     const left = dropped > 0 ? [`${dropped} rows without a label are left out`] : [];
     const notes = [...brought.messages, ...report.notes, ...left];
@@ -83,11 +90,23 @@ export async function importModel(file: string, options: ImportOptions): Promise
         against: isAlone ? 'the same weights as an ONNX model' : file,
         ...compared,
       },
-      before,
+      ...{ before, baseline, warnings },
     };
   } finally {
     drop();
   }
+}
+
+function poorWords(before: Measures, baseline: Baseline, isOnnx: boolean): readonly string[] {
+  const worse = worseThan(baseline, before.metrics);
+  if (worse === undefined) return [];
+  const [own, constant] = [worse.value, worse.constant].map((value) => value.toPrecision(5));
+  const remedy = isOnnx
+    ? 'look at what --inputs and --outputs say that the file takes and answers with'
+    : 'look at the order of the layers, at --map, and whether the weights take and answer with numbers as the data set scales them';
+  return [
+    `before training ${worse.name} is ${own}, worse than the ${constant} of ${baseline.answer}: unless the weights were never trained, ${remedy}`,
+  ];
 }
 
 /** @throws ConfigurationError USAGE */

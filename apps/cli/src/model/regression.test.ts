@@ -137,6 +137,28 @@ describe('an imported model', () => {
     expect(rmseOf(back)).toBeLessThan(40_000);
   });
 
+  it('of our own export is what it was without a word about it, of integers too', timeout, async () => {
+    await veritrain('model', 'export', '--model', at('model'), '--out', at('own'));
+    await veritrain('model', 'export', '--model', at('model'), '--out', at('own-integers'), '--integers');
+    for (const name of ['own', 'own-integers']) {
+      const back = await veritrain('model', 'import', at(name, 'model.onnx'), ...from, '--out', at(`${name}-again`));
+      expect(rmseOf(back)).toBeLessThan(40_000);
+      expect((back['check'] as Record<string, number>)['largestDifference']).toBeLessThan(2_000);
+      expect(back).toMatchObject({
+        notes: expect.arrayContaining([expect.stringMatching(/^The file says that veritrain exported it/)]) as unknown,
+        warnings: [],
+      });
+    }
+  });
+
+  it('that is worse than a constant answer is warned of, with the options to try', timeout, async () => {
+    const file = at('own', 'model.onnx');
+    const asked = ['model', 'import', file, ...from, '--out', at('ruined'), '--inputs', 'scaled', '--outputs', 'raw'];
+    expect(await veritrain(...asked)).toMatchObject({
+      warnings: [expect.stringMatching(/^before training rmse is .*, worse than .*--inputs and --outputs/)],
+    });
+  });
+
   it('says what it takes the answers for, and takes them for the other where told', timeout, async () => {
     const { center, scale } = (
       JSON.parse(readFileSync(at('model', 'header.json'), 'utf8')) as {
