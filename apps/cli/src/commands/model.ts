@@ -75,7 +75,7 @@ function addImport(model: Command): void {
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: ImportOptions & OutputOptions) => {
       const made = await importModel(file, options);
-      printResult(options, made, () => importedText(made));
+      printResult(options, made, () => `${importedText(made)}\n${nextWords(options)}`);
     });
 }
 
@@ -130,7 +130,7 @@ function writtenWords({ out, replaced }: { readonly out: string; readonly replac
 }
 
 /** On this machine, and as a job. */
-function nextWords({ from, out }: InitOptions): string {
+function nextWords({ from, out }: Pick<InitOptions, 'from' | 'out'>): string {
   return [
     `Next: veritrain train --manifest ${out}/manifest.json --data ${from} --out FOLDER   on this machine, or as a job`,
     `      veritrain dataset seal --manifest ${out}/manifest.json --data ${from} --out FOLDER --key FILE`,

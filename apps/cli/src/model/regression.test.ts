@@ -7,6 +7,8 @@ import type { ModelInterface } from '#libs/models';
 import { InferenceSession, Tensor } from '#libs/onnx';
 import { handMade, type OnnxFile } from '#test/onnx-files';
 import { runCommand } from '#test/run-command';
+import { taken } from '../output.js';
+import { createProgram } from '../program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-regression-'));
 const at = (...names: string[]): string => join(folder, ...names);
@@ -157,6 +159,9 @@ describe('an imported model', () => {
     expect(await veritrain(...asked)).toMatchObject({
       warnings: [expect.stringMatching(/^before training rmse is .*, worse than .*--inputs and --outputs/)],
     });
+    const [printed] = await taken(() => createProgram().parseAsync(['node', 'veritrain', ...asked]));
+    expect(printed!.text).toMatch(/^warning +before training rmse is/m);
+    expect(printed!.text).toContain(`\nNext: veritrain train --manifest ${at('ruined')}/manifest.json --data`);
   });
 
   it('says what it takes the answers for, and takes them for the other where told', timeout, async () => {
