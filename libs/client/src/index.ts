@@ -24,6 +24,7 @@ export { claim, followJob, type JobView, type EdgeFigures } from './job/follow.j
 export { keepTerms, ownSeed, ownTerms } from './job/record.js';
 export { fetchBundle, fetchResult, type CheckedResult } from './job/result.js';
 export { settleEscrow } from './job/settle.js';
+export { type OwnJob } from './job/same-dataset.js';
 export { defaultSamples, submitJob, type SubmitRequest, type Submitted } from './job/submit.js';
 export { termsFor, type Agreed, type EscrowParties, type OnLapse, type Order } from './job/terms.js';
 export { readPolicy, readTrustPolicy } from './policy.js';

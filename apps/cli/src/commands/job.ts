@@ -15,6 +15,7 @@ import {
   type SignedFigures,
 } from '#libs/client';
 import { eventLine } from '../job/event-line.js';
+import { showOrder } from '../job/order-lines.js';
 import { makeResultFolder } from '../model/folder.js';
 import { exactWords } from '../model/metric-line.js';
 import { overfitLine } from '../model/overfit-line.js';
@@ -144,7 +145,7 @@ function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi
 
 async function submit(options: SubmitOptions): Promise<void> {
   const { profile, api } = open(options);
-  const watch = { ...showProgress(options), onProofs: showProofs(options) };
+  const watch = { ...showProgress(options), onProofs: showProofs(options), ...showOrder(options) };
   const ordered = await orderJob({ ...options, rewardWei: options.reward, run: options }, profile, api, watch);
   const { jobId, escrowId, fundTransaction, run, advice, terms, spec, provider, decision, why } = ordered;
   const { scheme, proving } = spec;

@@ -12,6 +12,12 @@ it('tells the figures of a step that there are', () => {
   );
 });
 
+it('tells a state, and the one before where there is one', () => {
+  const state = { from: null, to: 'submitted', code: 'ESCROW_MISSING', reason: null };
+  expect(lineOf('state', state)).toBe('submitted (ESCROW_MISSING)');
+  expect(lineOf('state', { ...state, from: 'submitted', to: 'assigned', code: null })).toBe('submitted → assigned');
+});
+
 it('tells what was counted on the edges of the net', () => {
   const edge = { edge: 'n0', values: 100, saturatedValues: 1, errors: 100, saturatedErrors: 0, zeroErrors: 25 };
   const step = { step: 4, of: 8, loss: null, accuracy: null, samplesPerSecond: null, edges: [edge] };

@@ -17,7 +17,7 @@ function wordsOf({ type, data }: ServerEvent): string {
   const { edges } = data as { readonly edges?: readonly EdgeFigures[] | null };
   switch (type) {
     case 'state':
-      return `${event.from} → ${event.to}${event.code === null ? '' : ` (${claim(speakerOf(data))}${event.code})`}`;
+      return `${event.from === null ? '' : `${event.from} → `}${event.to}${event.code === null ? '' : ` (${claim(speakerOf(data))}${event.code})`}`;
     case 'segment-failed':
     case 'proof-failed':
       return `${type} (${claim(event.saidBy)}${event.code})`;

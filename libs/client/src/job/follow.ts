@@ -22,6 +22,7 @@ export interface JobView {
   readonly escrowId: string;
   readonly escrowState: string;
   readonly funded: boolean;
+  readonly datasetId: string;
   readonly steps: number;
   readonly attempt: number;
   /** Why no node that is online can take it; null: one can; absent where nobody looked. */
@@ -41,6 +42,10 @@ export interface JobView {
 }
 
 const endStates = ['settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
+
+export function isEnded(state: string): boolean {
+  return endStates.includes(state);
+}
 
 /**
  * @param wanted  states to return in; empty: any end

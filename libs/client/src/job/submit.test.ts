@@ -1,9 +1,10 @@
 /** A job whose proofs the set of contracts would refuse is not uploaded, and not paid for. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { datasetManifestJson } from '#attestation/records';
+import { to0x } from '#attestation/base';
+import { datasetManifestJson, readSealedDataset } from '#attestation/records';
 import { canonicalManifest } from '#libs/step';
 import { openMarket, walletOf, type Market } from '#test/escrow-market';
 import { forgetProfile } from '#test/older-floor';
@@ -63,6 +64,27 @@ async function asked(assurance: SubmitRequest['assurance'], code: string): Promi
   expect(await market.chain.getTransactionCount(client.address)).toBe(0);
   return calls;
 }
+
+it('names the jobs it may repeat, and itself once it is posted, before its escrow is opened', async () => {
+  const words: string[] = [];
+  const { id } = readSealedDataset(readFileSync(join(request.dataset, 'dataset.json')));
+  const job = { id: '0xaa', datasetId: to0x(id), state: 'submitted', escrowState: 'none' };
+  const api = {
+    get: async () => ({ items: [job, { ...job, id: '0xbb', state: 'cancelled' }] }),
+    put: async () => undefined,
+    post: async (path: string) => (words.push(path), { shards: Array(100).fill({ uploaded: true }) }),
+  } as unknown as ControlPlaneApi;
+  const killed = new Error('killed');
+  const submitting = submitJob({ ...request, assurance: 'tee' }, profile, api, {
+    onSameDataset: (jobs) => void words.push(...jobs.map((one) => one.id)),
+    onPosted() {
+      throw killed;
+    },
+  });
+  await expect(submitting).rejects.toBe(killed);
+  expect(words).toEqual(['0xaa', 'datasets', 'jobs']);
+  expect(await market.chain.getTransactionCount(client.address)).toBe(0);
+});
 
 it('asks the chain for its floor before it uploads or pays, where proofs are due', async () => {
   expect((await asked('zk', 'AWAY')).length).toBeGreaterThan(0);

@@ -52,6 +52,7 @@ import { checkFloor, provenUnit } from './proven-unit.js';
 import { keepReading } from './reading.js';
 import { keepTerms } from './record.js';
 import { readStart, uploadStart } from './start.js';
+import { openJobsOf } from './same-dataset.js';
 import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
 
@@ -94,7 +95,7 @@ export interface Submitted {
 const startNotice =
   'Start weights are readable by the operators of control plane and node: they are uploaded as they are, and only checked in the enclave.';
 
-/** @param watch  of the upload, and told first what proofs will take */
+/** @param watch  of the upload, told first what proofs will take and which jobs it may repeat, and then that it is posted */
 export async function submitJob(
   request: SubmitRequest,
   profile: Profile,
@@ -112,6 +113,8 @@ export async function submitJob(
     await onChain(profile.chain, (rpc) => checkFloor(manifest, proving.proving, profile.chain.deployment, rpc));
   }
   if (request.assurance === 'sampled') await onChain(profile.chain, checkRandao);
+  const others = await openJobsOf(to0x(dataset.id), api);
+  if (others.length > 0) watch.onSameDataset?.(others);
   await uploadDataset(request.dataset, dataset, api, watch);
   const startBytes = readStart(request.manifest, manifest);
   const startBlobs = startBytes === null ? [] : await uploadStart(startBytes, api, watch);
@@ -139,6 +142,7 @@ export async function submitJob(
     brokerUrl: profile.broker.url,
     ...(startBlobs.length > 0 && { start: startBlobs }),
   });
+  watch.onPosted?.(to0x(jobIdOf(spec)));
   keepTerms(profile, to0x(jobIdOf(spec)), terms, seed);
   if (isNetDataset(dataset)) keepReading(profile, to0x(jobIdOf(spec)), dataset.header, request.manifest, startBytes);
   const fundTransaction = await fund(terms, account, profile);
