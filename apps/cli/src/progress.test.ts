@@ -59,6 +59,13 @@ it('does not count what an earlier call has done as speed', () => {
   expect(lines.at(-1)).toContain('"etaSeconds":19');
 });
 
+it('says nothing again while nothing more is done, as within one part of a file', () => {
+  const { lines, tell } = shown(false);
+  for (const at of [0, 1000, 2000, 3000]) tell(at, 96e6);
+  tell(4000, 100e6);
+  expect(lines).toEqual(['seal    96 %  96.0 of 100.0 MB', 'seal    100 %  100.0 of 100.0 MB']);
+});
+
 it('tells the end of a stage once, however often it is reached', () => {
   const { lines, tell } = shown(false);
   for (const at of [0, 10, 2000]) tell(at, 100e6);

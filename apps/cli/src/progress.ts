@@ -12,7 +12,7 @@ interface Said {
   readonly done: number;
 }
 
-/** At most one line a second, and one at the end of every stage. @param now milliseconds */
+/** At most one line a second, none that says what the last one said, and one at the end of every stage. @param now milliseconds */
 export function showProgress(
   { json = false }: OutputOptions,
   say: (line: string) => void = log,
@@ -26,7 +26,7 @@ export function showProgress(
       const at = now();
       if (progress.stage !== stage) [stage, said] = [progress.stage, []];
       const last = said.at(-1);
-      const isDue = last === undefined || (done === of ? last.done !== of : at - last.at >= pauseMs);
+      const isDue = last === undefined || (last.done !== done && (done === of || at - last.at >= pauseMs));
       if (!isDue) return;
       const etaSeconds = secondsLeft(said[0], { at, done }, of);
       said = [...said, { at, done }].slice(-linesKept);
