@@ -1,6 +1,7 @@
 /** How a source is read: which columns are features, which the label, and of what kind each is. */
 import { columnWidth, sizeOf, type Column, type DataHeader } from '#libs/step';
 import { optionValue, refuseChoice } from './errors.js';
+import { columnsOfMatrixMax } from './limits.js';
 import type { ColumnLook, Look } from './look.js';
 
 type ColumnKind = 'number' | 'category' | 'flag' | 'integer' | 'image' | 'tokens';
@@ -58,6 +59,7 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
   const isTokens = seen.columns.some(({ guess }) => guess === 'tokens');
   const dropped = choices.drop ?? [];
   const labels = isTokens ? [] : (choices.label ?? guessLabel(seen, dropped));
+  for (const name of labels) checkLabelCell(byName.get(name)!.column, seen.file);
   const both = labels.find((name) => dropped.includes(name));
   if (both !== undefined) refuseChoice('DATA_CHOICE', 'a label that is not dropped', both, 'drop it, or learn it');
   const task = isTokens ? 'tokens' : (choices.task ?? guessTask(labels.map((name) => byName.get(name)!.column)));
@@ -83,6 +85,23 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
     labels: labels.map((name) => chosen(name, labelKind(task, asked.get(name), byName.get(name)!.column))),
     ...{ task, frac: choices.frac ?? 12, dropped, missingLabel: choices.missingLabel ?? 'refuse' },
   };
+}
+
+/** Labels are columns: an array of integers of few bits is one column of many numbers, as pixels are. */
+function checkLabelCell({ name, guess, shape }: ColumnLook, file: string): void {
+  if (shape === null) return;
+  const [count, ...others] = shape;
+  const isRow = others.length === 0 && guess === 'integer' && count! <= columnsOfMatrixMax;
+  const columns =
+    count! <= 4 ? Array.from({ length: count! }, (_, i) => name + i) : [`${name}0`, '…', name + (count! - 1)];
+  refuseChoice(
+    'DATA_LABEL',
+    `one number or text a row in the label "${name}" of ${file}`,
+    `${shape.join('×')} of kind ${guess} a row`,
+    isRow
+      ? `save it as int64 (array.astype("<i8")), and name its columns ${columns.join(' ')} (--target or --label)`
+      : 'name another label',
+  );
 }
 
 function refuseAlone(labels: readonly string[], file: string): never {

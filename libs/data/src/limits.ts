@@ -50,3 +50,5 @@ export const parquetHeapMebibytes = 2_048;
 export const tokenizerMilliseconds = 10_000;
 /** Deflate makes at most so many bytes of one (zlib's technical details). */
 export const deflateRatioMax = 1_032;
+/** Numbers of two axes are columns of their own up to so many; more share one transform. */
+export const columnsOfMatrixMax = 1_024;

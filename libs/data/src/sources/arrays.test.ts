@@ -65,6 +65,20 @@ it('makes numbers of whole numbers beside others, and integers of them alone', a
   ]);
 });
 
+it.each(['u1', 'b1'] as const)('says of labels in an array of %s how they become columns', async (type) => {
+  const x = stored('x', 'f4', [4, 2], Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+  const y = stored('y', type, [4, 3], Uint8Array.of(0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1));
+  const request = { source: sourceOf(x, y), validation: 0, seed: `0x${'5a'.repeat(32)}` };
+  const choices = { label: ['y'] };
+  await expect(describeData({ ...request, choices, folder: join(folder, String(made++)) })).rejects.toMatchObject({
+    ...{ code: 'DATA_LABEL' },
+    detail: {
+      got: '3 of kind integer a row',
+      action: expect.stringMatching(/int64.* y0 y1 y2 \(--target or --label\)$/) as unknown,
+    },
+  });
+});
+
 it('refuses an array that has the name of a place of another one', () => {
   const x = stored('x', 'f4', [1, 3], Float32Array.of(1, 2, 3));
   expect(() => sourceOf(x, stored('x1', 'i8', [1], BigInt64Array.of(1n)))).toThrow(

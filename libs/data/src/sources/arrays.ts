@@ -15,9 +15,6 @@ export interface StoredArray {
   open(row: number): AsyncIterable<Uint8Array>;
 }
 
-/** Numbers of two axes are columns of their own up to so many; more share one transform. */
-const columnsOfMatrixMax = 1_024;
-
 /** What an array's elements are in a record; u4 and whole numbers of 64 bits are read as numbers. */
 const tensors: Readonly<Record<ElementType, Pick<TensorType, 'kind' | 'dtype'>>> = {
   u1: { kind: 'integer', dtype: 'uint8' },
@@ -147,7 +144,7 @@ function partOf(array: StoredArray): Part {
   const length = shape.reduce((product, side) => product * side, 1);
   const size = sizeOf(type);
   const { kind, dtype } = tensors[type];
-  const isMatrix = kind === 'number' && shape.length === 1 && length <= columnsOfMatrixMax;
+  const isMatrix = kind === 'number' && shape.length === 1 && length <= limits.columnsOfMatrixMax;
   if (shape.length === 0 || isMatrix) {
     const columns = shape.length === 0 ? [name] : Array.from({ length }, (_, index) => `${name}${index}`);
     return {
