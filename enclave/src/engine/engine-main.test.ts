@@ -123,6 +123,14 @@ describe('engine process', () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code } });
   });
 
+  it('refuses a digest beyond the last step before it trains, with what to ask for', async () => {
+    const { stdout, stderr } = await engineProcess(JSON.stringify({ ...request, digestAt: [0, 3, 99_999] }));
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { code: 'STEP_OUT_OF_JOB', action: 'ask for steps up to 12, the last of the manifest' },
+    });
+    expect(stderr).not.toContain('"step"');
+  });
+
   it.skipIf(!existsSync('/dev/full'))(
     'names a file for which there is no space, and leaves nothing of it',
     async () => {

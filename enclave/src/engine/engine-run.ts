@@ -15,6 +15,7 @@ import {
   type Weights,
 } from '#libs/step';
 import { keccakParts } from '#libs/zk/commit';
+import { checkSteps } from './check-steps.js';
 import { checkpointParts, readCheckpoint, runOf, type CheckpointedRun } from './checkpoint-file.js';
 import { Engine, type ChunkProgress, type EngineOptions, type TrainRequest } from './engine.js';
 import { NetEngine } from './net-engine.js';
@@ -119,7 +120,7 @@ export function parseEngineRequest(json: unknown): EngineRequest {
 
 /**
  * @param clock  monotonic milliseconds
- * @throws Rejection of the manifest, the files, the self-test or a guard
+ * @throws Rejection of the manifest, of steps that it does not have, the files, the self-test or a guard
  */
 export async function runEngine(
   request: EngineRequest,
@@ -128,6 +129,7 @@ export async function runEngine(
   { onProgress, onEvaluation }: EngineWatch,
 ): Promise<EngineReport> {
   const manifest = parseJobManifest(request.manifest);
+  checkSteps(manifest, 0, Math.max(...request.digestAt));
   await selfTest(request);
   const { engine, held, run, validation } = await loaded(manifest, request, files);
   try {

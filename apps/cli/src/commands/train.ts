@@ -121,7 +121,13 @@ function warningLine({ code, expected, got, action = '' }: NonNullable<TrainedRe
 
 async function reportOf(options: TrainOptions): Promise<EngineReport> {
   const { vector, manifest, images, labels, digestAt, threads } = options;
-  if (digestAt === undefined) throw usage('--digest-at, or --manifest with --data and --out', 'neither');
+  if (digestAt === undefined) {
+    throw usage(
+      '--digest-at, or --manifest with --data and --out',
+      'neither',
+      'say --digest-at 0,1,100, the numbers of finished steps whose state digests you want; or --data and --out for a model',
+    );
+  }
   if (vector !== undefined) return runVector(readJson(vector), digestAt, threads);
   if (manifest === undefined || images === undefined || labels === undefined) {
     throw usage('--vector, --data, or --manifest with --images and --labels', 'none');

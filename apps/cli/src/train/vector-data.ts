@@ -83,5 +83,6 @@ function unknown(got: string): Rejection {
     expected: 'data of kind mnist, fashion, tokens or table, with n records of moderate size',
     got,
     rule: 'libs/step/SPEC.md §30',
+    action: 'mend the member data of the file',
   });
 }

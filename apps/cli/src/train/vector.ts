@@ -16,7 +16,8 @@ export async function runVector(json: unknown, digestAt: readonly number[], thre
   const { data, ...manifest } = (typeof json === 'object' && json !== null ? json : {}) as { data?: VectorData };
   if (typeof data !== 'object' || data === null) {
     const rule = 'libs/step/SPEC.md §30';
-    throw new Rejection('VECTOR_DATA', { expected: 'a manifest with a member data', got: 'no data', rule });
+    const action = 'add the member data; to train a manifest on your own data say --manifest, --data and --out';
+    throw new Rejection('VECTOR_DATA', { expected: 'a manifest with a member data', got: 'no data', rule, action });
   }
   const m = parseNetManifest(manifest);
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-vector-'));
