@@ -137,6 +137,19 @@ describe('NumPy', () => {
       got: '>f4',
       action: 'save array.astype("<f4")',
     });
+    for (const type of ['<U5', '|S3', '|O']) {
+      expect(await failure(() => rowsOf(put('texts.npy', oneOf3(type))))).toMatchObject({
+        got: type,
+        action: expect.stringMatching(/^save integers in its place .*CSV$/) as unknown,
+      });
+    }
+  });
+
+  it('names the array of an archive that it does not take', async () => {
+    const bytes = Buffer.from(numpy.stored, 'base64');
+    const at = bytes.lastIndexOf("'|u1'", bytes.lastIndexOf('PK\x01\x02'));
+    bytes.write("'|S1'", at);
+    expect(await failure(() => rowsOf(put('texts.npz', bytes)))).toMatchObject({ code: 'DATA_NPY', column: 'y' });
   });
 
   /** An array of 3 bytes, by hand. */
@@ -216,6 +229,10 @@ describe('pictures', () => {
   it('come by a table of names and labels, grey by their weights', async () => {
     put('flat/1.png', png(2, 1, grey, true));
     put('flat/2.png', png(2, 1, red));
+    const wrong = put('wrong.csv', 'label,file\nno,1.png\nyes,3.png\n');
+    expect(await failure(() => rowsOf(join(folder, 'flat'), { labels: wrong }))).toMatchObject({
+      ...{ code: 'DATA_PATH', row: 2, action: 'mend row 2 of wrong.csv, which names it, or add the picture' },
+    });
     const labels = put('flat.csv', 'label,file\nno,1.png\nyes,2.png\n');
     expect(await rowsOf(join(folder, 'flat'), { labels })).toEqual([
       [[0, 1], 'no'],
@@ -438,6 +455,7 @@ describe('text', () => {
     expect(await failure(() => rowsOf(path, { tokenizer, textField: 'title' }))).toMatchObject({
       code: 'DATA_CELL',
       row: 1,
+      action: 'mend the line, or name the member that holds the text (--text-field body)',
     });
     expect(await failure(() => rowsOf(path, { tokenizer: `${path}.none`, textField: 'body' }))).toMatchObject({
       ...{ code: 'DATA_FILE', expected: expect.stringContaining('docs.jsonl.none'), got: 'nothing there' },

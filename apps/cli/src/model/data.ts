@@ -74,6 +74,8 @@ export function arraysOf(given: readonly string[]): Readonly<Record<string, stri
   return Object.fromEntries(pairs);
 }
 
+const meantForText: readonly string[] = ['tokens', 'tokenizer'];
+
 /** What says nothing of such a file was meant for another. @throws ConfigurationError USAGE */
 export function checkMeant({ kind, file }: Source, options: DataOptions): void {
   const isArray = kind === 'npy' || kind === 'idx';
@@ -94,8 +96,12 @@ export function checkMeant({ kind, file }: Source, options: DataOptions): void {
     arrays: '--arrays',
   };
   for (const name of ['size', 'tokens', 'tokenizer', 'textField', 'labels', 'arrays'] as const) {
-    if (options[name] !== undefined && !meant[name])
-      throw usage(`no ${names[name]} for ${file}, which is read as ${kind}`, String(options[name]));
+    if (options[name] === undefined || meant[name]) continue;
+    const isText = kind === 'jsonl' && meantForText.includes(name);
+    const action = isText
+      ? 'say --task language, and --text-field NAME where the member of texts is not "text"'
+      : undefined;
+    throw usage(`no ${names[name]} for ${file}, which is read as ${kind}`, String(options[name]), action);
   }
 }
 
@@ -164,6 +170,7 @@ function countOf(name: string, text: string): number {
   return Number(text);
 }
 
-export function usage(expected: string, got: string): ConfigurationError {
-  return new ConfigurationError('USAGE', { expected, got, rule: 'apps/cli/COMMANDS.md' });
+export function usage(expected: string, got: string, action?: string): ConfigurationError {
+  const rule = 'apps/cli/COMMANDS.md';
+  return new ConfigurationError('USAGE', { expected, got, rule, ...(action !== undefined && { action }) });
 }

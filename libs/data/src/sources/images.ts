@@ -27,6 +27,8 @@ interface Pictures {
   readonly file: string;
   readonly entries: readonly Entry[];
   readonly notes: readonly string[];
+  /** Table that names the pictures. */
+  readonly table?: string;
 }
 
 async function picturesOf(path: string, options: ImageOptions): Promise<Pictures> {
@@ -37,7 +39,8 @@ async function picturesOf(path: string, options: ImageOptions): Promise<Pictures
     if (hasLabels || labels !== undefined) refuseSingle(file, hasLabels);
     return { root: dirname(real), file, entries: [{ name: file, label: '' }], notes: [] };
   }
-  if (labels !== undefined) return { root: real, file, ...(await inTable(labels, real, file, hasLabels)) };
+  if (labels !== undefined)
+    return { root: real, file, ...(await inTable(labels, real, file, hasLabels)), table: basename(labels) };
   return { root: real, file, ...(hasLabels ? await inClasses(real, path, file) : await atAnyDepth(real, file)) };
 }
 
@@ -56,13 +59,14 @@ function refuseSingle(file: string, hasLabels: boolean): never {
  *   ConfigurationError DATA_CHOICE
  */
 export async function openImages(path: string, options: ImageOptions = {}): Promise<DataSource> {
-  const { root, file, entries, notes } = await picturesOf(path, options);
+  const { entries, notes, ...listed } = await picturesOf(path, options);
+  const { root, file } = listed;
   const hasLabels = options.hasLabels !== false;
   if (entries.length === 0) {
     const action = hasLabels ? 'put pictures into a sub-folder for each class' : 'name a folder of pictures';
     refuseData('DATA_EMPTY', { file }, { expected: 'PNG or JPEG files', got: 'none', action });
   }
-  const first = await pictureOf(root, file, entries[0]!, 1);
+  const first = await pictureOf(listed, entries[0]!, 1);
   const [height, width] = options.size ?? [first.height, first.width];
   const channels = options.channels ?? (first.isGrey ? 1 : 3);
   if (![height, width].every((side) => Number.isInteger(side) && side >= 1 && side <= sideMax)) {
@@ -71,9 +75,9 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
   const fit = options.size === undefined ? 'exact' : 'stretch';
   let [transparent, coloured] = [0, 0];
   const { mtimeMs } = await stat(root);
-  const listed = JSON.stringify([root, mtimeMs, entries.length, entries[0], entries.at(-1), height, width, channels]);
+  const seen = JSON.stringify([root, mtimeMs, entries.length, entries[0], entries.at(-1), height, width, channels]);
   return {
-    ...{ kind: 'images', file, bytes: entries.length, unit: 'rows', fingerprint: listed },
+    ...{ kind: 'images', file, bytes: entries.length, unit: 'rows', fingerprint: seen },
     columns: [
       { name: 'image', tensor: { kind: 'image', dtype: 'uint8', shape: [height, width, channels], fit } },
       ...(hasLabels ? [{ name: 'label', tensor: null }] : []),
@@ -92,7 +96,7 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
       for (let at = from.row; at < entries.length; at += perBatch) {
         const rows: Cell[][] = [];
         for (const [offset, entry] of entries.slice(at, at + perBatch).entries()) {
-          const picture = await pictureOf(root, file, entry, at + offset + 1);
+          const picture = await pictureOf(listed, entry, at + offset + 1);
           if (hasTransparency(picture)) transparent += 1;
           if (channels === 1 && !picture.isGrey) coloured += 1;
           if (fit === 'exact') checkSize(picture, [height, width], { file: pathOf(file, entry), row: at + offset + 1 });
@@ -134,11 +138,19 @@ function checkSize(
 }
 
 /** Reads nothing outside of the folder, wherever links lead. */
-async function pictureOf(root: string, file: string, entry: Entry, row: number): Promise<Picture> {
+async function pictureOf(
+  { root, file, table }: Pick<Pictures, 'root' | 'file' | 'table'>,
+  entry: Entry,
+  row: number,
+): Promise<Picture> {
   const place = { file: pathOf(file, entry), row };
   const path = await realpath(join(root, entry.name)).catch(() => null);
   if (path === null) {
-    refuseData('DATA_PATH', place, { expected: 'a picture', got: 'no such file', action: 'mend the name' });
+    refuseData('DATA_PATH', place, {
+      expected: 'a picture',
+      got: 'no such file',
+      action: table === undefined ? 'mend the name' : `mend row ${row} of ${table}, which names it, or add the picture`,
+    });
   }
   if (!path.startsWith(root + sep)) {
     refuseData('DATA_PATH', place, {

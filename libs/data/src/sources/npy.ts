@@ -59,7 +59,7 @@ export async function openNpz(path: string, arrays?: ArrayNames): Promise<DataSo
   }
   const stored: StoredArray[] = [];
   for (const [name, entry] of chosen(entries, arrays, file)) {
-    const head = await headOf(() => contentOf(path, entry), file);
+    const head = await headOf(() => contentOf(path, entry), file, name);
     const rowBytes = rowBytesOf(head);
     if (head.dataStart + rowBytes * head.shape[0]! !== entry.size) {
       refuseData(
@@ -144,15 +144,24 @@ function rowBytesOf({ type, shape }: Head): number {
   return shape.slice(1).reduce((product, side) => product * side, 1) * sizeOf(type);
 }
 
-/** @throws DataError DATA_NPY */
-async function headOf(content: () => AsyncIterable<Uint8Array>, file: string): Promise<Head> {
+/** What makes elements numbers; no cast makes numbers of texts, objects or fields. */
+function castAction(descr: string | undefined): string {
+  if (descr === undefined || /^[<>|=]?[USOV]/.test(descr)) {
+    return 'save integers in its place (numpy.unique(array, return_inverse=True)[1]), leave the array out, or give the data as CSV';
+  }
+  const turned = descr.replace('>', '<');
+  return `save array.astype("${Object.hasOwn(types, turned) ? turned : '<f4'}")`;
+}
+
+/** @param array of an archive, for messages @throws DataError DATA_NPY */
+async function headOf(content: () => AsyncIterable<Uint8Array>, file: string, array?: string): Promise<Head> {
   let bytes = Buffer.alloc(0);
   for await (const chunk of content()) {
     bytes = Buffer.concat([bytes, chunk]);
     if (bytes.length >= limits.npyHeaderBytesMax) break;
   }
   const refuse = (expected: string, got: unknown, action = 'save it again with numpy.save'): never =>
-    refuseData('DATA_NPY', { file }, { expected, got, action });
+    refuseData('DATA_NPY', { file, ...(array !== undefined && { column: array }) }, { expected, got, action });
   if (bytes.length < 12 || bytes.toString('latin1', 0, 6) !== '\x93NUMPY') refuse('an array of NumPy', 'other bytes');
   const version = bytes[6]!;
   if (version < 1 || version > 3) refuse('version 1 to 3', version);
@@ -165,9 +174,7 @@ async function headOf(content: () => AsyncIterable<Uint8Array>, file: string): P
   const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
   const type = descr === undefined || !Object.hasOwn(types, descr) ? undefined : types[descr];
   if (type === undefined) {
-    const turned = String(descr).replace('>', '<');
-    const wanted = Object.hasOwn(types, turned) ? turned : '<f4';
-    return refuse(`an element type of ${Object.keys(types).join(' ')}`, descr, `save array.astype("${wanted}")`);
+    return refuse(`an element type of ${Object.keys(types).join(' ')}`, descr, castAction(descr));
   }
   if (!/'fortran_order':\s*False/.test(text)) {
     refuse('rows one after the other (fortran_order False)', text.trim(), 'save numpy.ascontiguousarray(array)');

@@ -1,7 +1,7 @@
 /** Reader of text as records of tokens: documents joined by the end-of-text id, cut in windows of T+1 with stride T. */
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { refuseChoice, refuseData, type Place } from '../errors.js';
+import { optionValue, refuseChoice, refuseData, type Place } from '../errors.js';
 import * as limits from '../limits.js';
 import { start, type Cell, type DataSource } from '../source.js';
 import { charactersFile, readTokenizer, type TextTokenizer } from '../text/tokenizer.js';
@@ -89,19 +89,25 @@ async function* piecesOf(path: string, file: string, field: string | undefined):
       for (const [index, line] of lines.entries()) {
         if (line.trim() === '') continue;
         const place = { file, row: row + index, column: field };
-        const text = memberOf(objectOf(line, { file, row: place.row }), field);
-        if (typeof text !== 'string') {
-          const [got, action] =
-            text === undefined
-              ? ['nothing', 'mend the line, or name the member that holds the text']
-              : [typeof text, 'mend the line'];
-          refuseData('DATA_CELL', place, { expected: 'text', got, action });
-        }
+        const object = objectOf(line, { file, row: place.row });
+        const text = memberOf(object, field);
+        if (typeof text !== 'string') refuseMember(object, text, place);
         yield { text, placeOf: () => place, isEnd: true, byte };
       }
     }
     row += lines.length;
   }
+}
+
+function refuseMember(object: Readonly<Record<string, unknown>>, found: unknown, place: Place): never {
+  const texts = Object.keys(object).filter((name) => typeof object[name] === 'string');
+  const option = `--text-field ${texts.length === 1 ? optionValue(texts[0]!) : 'NAME'}`;
+  const others = texts.length > 1 ? `, one of ${texts.slice(0, 20).join(', ')}` : '';
+  const [got, action] =
+    found === undefined
+      ? ['nothing', `mend the line, or name the member that holds the text (${option}${others})`]
+      : [typeof found, 'mend the line'];
+  return refuseData('DATA_CELL', place, { expected: 'text', got, action });
 }
 
 async function tokenizerOf(path: string, file: string, { tokenizer, textField }: TextOptions): Promise<TextTokenizer> {

@@ -51,6 +51,22 @@ it('refuses a character that a BPE without an unknown token would leave out, by 
   });
 });
 
+it('says what a tokenizer without a token for the end of a text needs', () => {
+  const json = {
+    ...{ version: '1.0', added_tokens: [], normalizer: null, pre_tokenizer: { type: 'Whitespace' } },
+    ...{ post_processor: null, decoder: null },
+    model: { type: 'WordLevel', vocab: { a: 0, '[UNK]': 1 }, unk_token: '[UNK]' },
+  };
+  expect(() => readTokenizer(Buffer.from(JSON.stringify(json)), 'words.json')).toThrow(
+    expect.objectContaining({
+      code: 'DATA_TOKENIZER',
+      detail: expect.objectContaining({
+        action: expect.stringMatching(/^add such a token to it/) as unknown,
+      }) as unknown,
+    }),
+  );
+});
+
 it('tells what a tokenizer does not know, whether it refuses it or has a token for it', () => {
   const refusing = readTokenizer(plain, 'tokenizer.json');
   const naming = readTokenizer(bpe(['a', '?'], { unk_token: '?', merges: [] }), 'tokenizer.json');

@@ -86,7 +86,10 @@ function pieces(json: Record<string, unknown>, file: string): Coder {
   }
   const vocab = ids.reduce((most, id) => Math.max(most, id), 0) + 1;
   const end = guarded(() => ends.map((text) => tokenizer.token_to_id(text)).find((id) => id !== undefined));
-  if (end === undefined) return refuseTokenizer(file, `one of ${ends.join(' ')}`, 'none');
+  if (end === undefined) {
+    const action = `add such a token to it, as an added or special one, for the end of a text: ${ends[0]!}`;
+    return refuseTokenizer(file, `one of ${ends.join(' ')}`, 'none', action);
+  }
   const idsOf = (text: string): number[] => tokenizer.encode(text, { add_special_tokens: false }).ids;
   const isId = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < vocab;
   const unknown = unknownIdOf(json, (token) => guarded(() => tokenizer.token_to_id(token)));
@@ -176,14 +179,8 @@ function jsonOf(bytes: Uint8Array, file: string): Record<string, unknown> {
   return refuseTokenizer(file, 'a JSON object', 'other bytes');
 }
 
-function refuseTokenizer(file: string, expected: string, got: unknown): never {
-  return refuseData(
-    'DATA_TOKENIZER',
-    { file },
-    {
-      expected,
-      got,
-      action: 'give a tokenizer.json, or none: characters are then the tokens',
-    },
-  );
+const tokenizerAction = 'give a tokenizer.json, or none: characters are then the tokens';
+
+function refuseTokenizer(file: string, expected: string, got: unknown, action = tokenizerAction): never {
+  return refuseData('DATA_TOKENIZER', { file }, { expected, got, action });
 }
