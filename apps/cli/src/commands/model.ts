@@ -1,5 +1,6 @@
 /** `veritrain model init|check|import|export`. */
 import { Option, type Command } from 'commander';
+import { differenceWords } from '../model/agreement-words.js';
 import { checkModel, type CheckedModel, type CheckOptions } from '../model/check.js';
 import { addDataOptions } from '../model/data.js';
 import { exportModel, type ExportOptions } from '../model/export.js';
@@ -137,10 +138,8 @@ function nextWords({ from, out }: Pick<InitOptions, 'from' | 'out'>): string {
   ].join('\n');
 }
 
-function agreementWords({ records, largestDifference, largestOutput, sameAnswers }: Agreement): string {
-  const answers = sameAnswers && `, the same answer in ${sameAnswers.same} of ${sameAnswers.of}`;
-  const [most, of] = [largestDifference, largestOutput].map((value) => value.toPrecision(3));
-  return `float32 and integers differ by at most ${most} where outputs reach ${of}, on ${records} records${answers ?? ''}`;
+function agreementWords(check: Agreement): string {
+  return `float32 and integers differ by at most ${differenceWords(check, `${check.records} records`)}`;
 }
 
 function checkedText({ digest, parameters, memoryBytes, seconds, slowSeconds, price, rows, ...rest }: CheckedModel) {

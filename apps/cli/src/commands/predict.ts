@@ -2,7 +2,9 @@
 import type { Command } from 'commander';
 import { characterText } from '#libs/data';
 import { baselineLines } from '../model/baseline.js';
+import { differenceWords } from '../model/agreement-words.js';
 import { usage } from '../model/data.js';
+import type { InFloat32 } from '../model/exported.js';
 import { metricLine } from '../model/metric-line.js';
 import { evaluate, predict, type PredictOptions } from '../model/predict.js';
 import type { Prediction } from '../model/predictions.js';
@@ -53,15 +55,17 @@ export function addPredictCommands(program: Command): void {
 }
 
 /** The file that `model export` writes runs beside the exact net, on the same cells. */
-function floatLines({ floatDifference, floatRows, warnings, rows }: Floating): (readonly [string, string])[] {
+function floatLines(made: Floating): (readonly [string, string])[] {
+  const { floatDifference, floatOutput, floatSameAnswers, floatRows, warnings, rows } = made;
   const on = floatRows < rows ? `the first ${floatRows} of ${rows} rows` : `${rows} rows`;
+  const agreement = { largestDifference: floatDifference, largestOutput: floatOutput, sameAnswers: floatSameAnswers };
   return [
-    ['in float32', `an exported model.onnx differs by at most ${floatDifference.toPrecision(3)} on ${on}`],
+    ['in float32', `an exported model.onnx differs by at most ${differenceWords(agreement, on)}`],
     ...warnings.map((warning) => ['warning', warning] as const),
   ];
 }
 
-type Floating = Pick<Awaited<ReturnType<typeof predict>>, 'floatDifference' | 'floatRows' | 'warnings' | 'rows'>;
+type Floating = InFloat32 & { readonly rows: number };
 type Remarks = Pick<
   Awaited<ReturnType<typeof predict>>,
   'rows' | 'unseen' | 'unseenValues' | 'missing' | 'clamped' | 'notes'

@@ -126,10 +126,13 @@ export class FirstRows {
 
   result(): InFloat32 {
     const check = this.run.result();
-    const { records, largestDifference } = check;
+    const { records, largestDifference, largestOutput, sameAnswers } = check;
     const { header } = this.compared;
     const warnings = farWords(check, header, takesOwnNumbers(header, false));
-    return { floatDifference: largestDifference, floatRows: records, warnings };
+    return {
+      ...{ floatDifference: largestDifference, floatOutput: largestOutput, floatSameAnswers: sameAnswers },
+      ...{ floatRows: records, warnings },
+    };
   }
 
   async close(): Promise<void> {
@@ -138,8 +141,15 @@ export class FirstRows {
 }
 
 export interface InFloat32 {
-  /** Largest between the exact outputs and the exported file's on the same cells, of numbers in the label's own unit. */
+  /**
+   * Largest between the exact outputs and the exported file's on the same cells: of numbers in the label's own unit, else of
+   * scores, of which the answer is the largest or what is above 0.
+   */
   readonly floatDifference: number;
+  /** The largest output of the file. */
+  readonly floatOutput: number;
+  /** Rows, or places of a record, with the same answer; null where answers are numbers. */
+  readonly floatSameAnswers: Agreement['sameAnswers'];
   /** Rows that were compared, from the first. */
   readonly floatRows: number;
   /** Where the file answers far otherwise. */

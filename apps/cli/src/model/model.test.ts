@@ -80,6 +80,8 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
     first: [{ row: 1, kind: 'plum' }, { row: 2, kind: 'apple', probability: expect.any(Number) as number }, { row: 3 }],
   });
   expect(Number(made.floatDifference)).toBeLessThan(0.05);
+  expect(Number(made.floatOutput)).toBeGreaterThan(0.05);
+  expect(made.floatSameAnswers).toEqual({ same: 3, of: 3 });
   const lines = readFileSync(at('out.csv'), 'utf8').trim().split('\n');
   expect(lines.map((line) => line.split(',')[1])).toEqual(['kind', 'plum', 'apple', expect.any(String)]);
   // What is read is never written over, and what stood there before a refusal stays.
