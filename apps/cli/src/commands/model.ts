@@ -118,7 +118,13 @@ function importedText({ why, notes, check, before, warnings, out, ...rest }: Imp
       ['parameters', `${rest.parameters} of which ${rest.trainedParameters} are trained`],
       ['start', `${out}/start.bin, root ${rest.root}`],
       ['check', `on the ${check.set} set against ${check.against}: ${agreementWords(check)}`],
-      ...before.metrics.map(({ name, value }) => [name, `${value.toPrecision(5)} before training`] as const),
+      ...before.metrics.map(
+        ({ name, value, unit }) =>
+          [
+            name,
+            `${value.toPrecision(5)} before training${unit === undefined ? '' : `, in units of ${unit}`}`,
+          ] as const,
+      ),
       ...warnings.map((warning) => ['warning', warning] as const),
     ]),
     writtenWords({ out, ...rest }),

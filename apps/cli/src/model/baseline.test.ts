@@ -29,6 +29,21 @@ it('of numbers is the center of the header, whatever rows it is of, in their own
   ]);
 });
 
+it('of several numbers is told in the spread of each, for their units differ', () => {
+  const number = { kind: 'number', center: 100, scale: 10 } as const;
+  const columns = [
+    { ...number, name: 'price' },
+    { ...number, name: 'rent', scale: 3 },
+  ];
+  const found = baseline({ kind: 'real', count: 2, frac: 12, columns }, [4096, -4096, 4096, -4096]);
+  expect(found.metrics[0]).toEqual({
+    name: 'rmse',
+    value: expect.closeTo(1, 9) as number,
+    unit: "each label's spread",
+  });
+  expect(baselineLines(found)[0]![1]).toMatch(/mean absolute error 1\.0000, in units of each label's spread$/);
+});
+
 it('of several labels is the commonest value of each, of text the commonest token', () => {
   const vector = baseline({ kind: 'vector', count: 2, columns: [] }, [1, 0, 1, 0, 0, 1, 1, 0]);
   expect(vector.metrics).toEqual([{ name: 'label-accuracy', value: 6 / 8 }]);

@@ -1,13 +1,13 @@
 /** What an answer that is always the same would measure on rows: a model that is no better has learned nothing of them. */
 import { readFileSync } from 'node:fs';
-import { readingOf } from '#libs/models';
+import { readingOf, type Measured } from '#libs/models';
 import { netRecordLayout, splitNetRecords, type DataHeader, type NetManifest } from '#libs/step';
 
 export interface Baseline {
   /** The answer, in words. */
   readonly answer: string;
   /** In the order of the model's own; those alone that a constant answer has. */
-  readonly metrics: readonly { readonly name: string; readonly value: number }[];
+  readonly metrics: readonly Pick<Measured, 'name' | 'value' | 'unit'>[];
   /** Classes that none of the rows has: how the model does on them nobody knows. */
   readonly absent: readonly string[];
 }
@@ -98,13 +98,13 @@ export class ConstantAnswer {
     return [...this.rows].reduce((most, one) => (one[1] > most[1] ? one : most), [0, 0]);
   }
 
-  private measured(metric: string, sum: number): { readonly name: string; readonly value: number } {
-    const { name, value } = readingOf(this.header, {
+  private measured(metric: string, sum: number): Baseline['metrics'][number] {
+    const { name, value, unit } = readingOf(this.header, {
       metric,
       numerator: BigInt(Math.round(sum)),
       denominator: BigInt(this.count),
     });
-    return { name, value };
+    return { name, value, ...(unit !== undefined && { unit }) };
   }
 }
 
@@ -135,9 +135,10 @@ export function worseThan(
 /** As lines of a table. */
 export function baselineLines({ answer, metrics, absent }: Baseline): (readonly [string, string])[] {
   const figures = metrics.map(({ name, value }) => `${name} ${value.toPrecision(5)}`);
+  const unit = metrics[0]?.unit;
   const some = `${absent.slice(0, 5).join(', ')}${absent.length > 5 ? ` … (${absent.length} in all)` : ''}`;
   return [
-    ['baseline', `${answer} would be ${figures.join(', ')}`],
+    ['baseline', `${answer} would be ${figures.join(', ')}${unit === undefined ? '' : `, in units of ${unit}`}`],
     ...(absent.length === 0 ? [] : [['note', `none of the rows that are measured has the class ${some}`] as const]),
   ];
 }

@@ -7,6 +7,8 @@ interface Exact {
   readonly denominator: string;
   /** What 1 of the numerator is. */
   readonly scale: number;
+  /** Of the value, where it is not the label's own. */
+  readonly unit?: string;
 }
 
 interface Shown extends Exact {
@@ -18,11 +20,15 @@ export function metricLine(shown: Shown): readonly [string, string] {
 }
 
 /** What a value follows from: a share is told as the fraction that it is. */
-export function exactWords({ metric, name, numerator, denominator, scale }: Exact): string {
+export function exactWords({ metric, name, numerator, denominator, scale, unit }: Exact): string {
   const counts = `${numerator}/${denominator}`;
   if (scale === 1 && name === metric) return counts;
   const power = Math.log2(scale);
   const factor = Number.isInteger(power) ? `2^${power}` : scale.toPrecision(5);
   const from = { rmse: 'root of ', perplexity: 'e to the ' }[name] ?? '';
-  return `${from}exact ${metric} ${counts} × ${factor}`;
+  return `${unitWords(unit)}${from}exact ${metric} ${counts} × ${factor}`;
+}
+
+function unitWords(unit: string | undefined): string {
+  return unit === undefined ? '' : `in units of ${unit}; `;
 }

@@ -52,6 +52,8 @@ export interface SignedFigures {
     /** Where the profile knows how the data was read: what the figure is called, and what 1 of the numerator is. */
     readonly name?: string;
     readonly scale?: number;
+    /** Of the figure, where it is not the label's own. */
+    readonly unit?: string;
   }[];
 }
 
@@ -104,8 +106,9 @@ export function figuresOf(
     .metrics.map((one) => {
       const isKnown = reading !== null && metricsOf(reading.header).some(({ metric }) => metric === one.metric);
       if (!isKnown) return one;
-      const { name, value, scale } = readingOf(reading.header, one);
-      return { ...one, name, scale, figure: `${name} ${Number(value.toPrecision(5))}` };
+      const { name, value, scale, unit } = readingOf(reading.header, one);
+      const own = unit === undefined ? {} : { unit };
+      return { ...one, ...own, name, scale, figure: `${name} ${Number(value.toPrecision(5))}` };
     });
   return { step, records, metrics };
 }

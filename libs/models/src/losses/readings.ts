@@ -13,9 +13,14 @@ export interface Measured {
   /** What a reader is told: the mean itself, or the perplexity or rmse that follows from it. */
   readonly name: string;
   readonly value: number;
+  /** Of an error over several labels, whose own units differ: each counts in deviations of its own. Else absent. */
+  readonly unit?: typeof spreadUnit;
 }
 
-interface Reading {
+/** What center and scale of a header divide a label by. */
+const spreadUnit = "each label's spread";
+
+interface Reading extends Pick<Measured, 'unit'> {
   readonly metric: string;
   readonly scale: number;
   value(numerator: bigint, denominator: bigint): Pick<Measured, 'name' | 'value'>;
@@ -50,13 +55,16 @@ export function metricsOf({ label }: Pick<DataHeader, 'label'>): readonly Readin
       const [column, ...others] = label.columns;
       const scale = column?.kind === 'number' && others.length === 0 ? column.scale : 1;
       const unit = 2 ** -label.frac;
+      const own: Pick<Measured, 'unit'> = others.length === 0 ? {} : { unit: spreadUnit };
       return [
         {
+          ...own,
           metric: 'sse',
           scale: (unit * scale) ** 2,
           value: (n, d) => ({ name: 'rmse', value: Math.sqrt(Number(n) / Number(d)) * unit * scale }),
         },
         {
+          ...own,
           metric: 'sae',
           scale: unit * scale,
           value: (n, d) => ({ name: 'mean absolute error', value: (Number(n) / Number(d)) * unit * scale }),
@@ -75,10 +83,11 @@ export interface Counted {
 /** What an exact fraction says in the user's own units. */
 export function readingOf(header: Pick<DataHeader, 'label'>, { metric, ...exact }: Counted): Measured {
   const [numerator, denominator] = [BigInt(exact.numerator), BigInt(exact.denominator)];
-  const { scale, value } = metricsOf(header).find((one) => one.metric === metric)!;
+  const { scale, value, unit } = metricsOf(header).find((one) => one.metric === metric)!;
   return {
     ...{ metric, numerator: String(numerator), denominator: String(denominator), scale },
     mean: (Number(numerator) / Number(denominator)) * scale,
     ...value(numerator, denominator),
+    ...(unit !== undefined && { unit }),
   };
 }
