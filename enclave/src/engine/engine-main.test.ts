@@ -156,6 +156,7 @@ describe('engine process', () => {
     ['a negative step', { ...request, digestAt: [-1] }],
     ['no threads', { ...request, threads: 0 }],
     ['an unknown level', { ...request, optimization: 'most' }],
+    ['an unknown carrier', { ...request, carrier: 'float32' }],
   ])('refuses a request with %s', (_, json) => {
     expect(() => parseEngineRequest(json)).toThrow(expect.objectContaining({ code: 'ENGINE_REQUEST' }));
   });

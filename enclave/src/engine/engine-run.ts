@@ -26,6 +26,8 @@ import { Validation, type Evaluated } from './validation.js';
 interface EngineRequest extends EngineOptions {
   /** Parsed JSON of a manifest. */
   readonly manifest: unknown;
+  /** `float64`: no product in float32 or bytes, where these would do; `auto` when absent. No bit depends on it. */
+  readonly carrier?: 'auto' | 'float64';
   /** Of `fxt/1`: paths of IDX files in record order before the shuffle. */
   readonly images?: string;
   readonly labels?: string;
@@ -72,11 +74,12 @@ interface EngineFiles {
   write(path: string, parts: Iterable<Uint8Array>): Promise<void>;
 }
 
-const common = ['manifest', 'digestAt', 'threads', 'optimization', 'isCounted', 'out'];
+const common = ['manifest', 'digestAt', 'threads', 'optimization', 'isCounted', 'carrier', 'out'];
 const sources = [
   ['images', 'labels'],
   ['records', 'start', 'checkpoint', 'validation'],
 ] as const;
+const carriers = ['auto', 'float64'];
 const levels = ['disabled', 'basic', 'extended', 'all'];
 const digestsMax = 1_000;
 
@@ -101,7 +104,7 @@ export function parseEngineRequest(json: unknown): EngineRequest {
   const files = [...own, 'out'].filter((name) => name !== 'checkpoint');
   const paths = files.filter((name) => name in o || name === 'images' || name === 'labels');
   for (const name of paths) demand(typeof o[name] === 'string', `path ${name}`, o[name]);
-  const { digestAt, threads = 1, optimization = 'all', isCounted = false, checkpoint } = o;
+  const { digestAt, threads = 1, optimization = 'all', isCounted = false, carrier = 'auto', checkpoint } = o;
   demand(
     Array.isArray(digestAt) && digestAt.length >= 1 && digestAt.length <= digestsMax && digestAt.every(isCount),
     `digestAt as a list of 1 to ${digestsMax} step counts`,
@@ -115,7 +118,10 @@ export function parseEngineRequest(json: unknown): EngineRequest {
   );
   demand(levels.includes(String(optimization)), `optimization as one of ${levels.join(', ')}`, optimization);
   demand(typeof isCounted === 'boolean', 'isCounted as true or false', isCounted);
-  return { ...o, threads, optimization, isCounted } as unknown as EngineRequest;
+  demand(carriers.includes(String(carrier)), `carrier as one of ${carriers.join(', ')}`, carrier);
+  const mayChoose = carrier === 'auto';
+  const options = { threads, optimization, isCounted, hasQuick: mayChoose, hasBytes: mayChoose };
+  return { ...o, ...options } as unknown as EngineRequest;
 }
 
 /**

@@ -36,7 +36,7 @@ export interface EngineOptions {
   readonly guardSet?: GuardSet;
   /** Steps that one proof of the job covers; a superblock when absent. */
   readonly ofProof?: number | undefined;
-  /** Whether training may take the quick graph (libs/step/SPEC.md §10.1); true when absent. */
+  /** Whether training may take the quick graph (libs/step/SPEC.md §10.1, §26); true when absent. */
   readonly hasQuick?: boolean;
   /** Of `fxt/2`: whether steps count values at the ends of their range, and errors of 0; false when absent. */
   readonly isCounted?: boolean;

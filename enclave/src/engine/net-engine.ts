@@ -59,9 +59,9 @@ export class NetEngine {
     const provider = chosenProvider();
     if (provider !== 'cpu')
       throw providerRefused('a net of fxt/1', `one of fxt/2 on ${provider}`, 'train it in a guest with --provider cpu');
-    const { threads = 1, optimization = 'all', isCounted = false, hasBytes = true } = options;
+    const { threads = 1, optimization = 'all', isCounted = false, hasBytes = true, hasQuick = true } = options;
     const runtime = sessionOptions(threads, optimization, manifest);
-    const sessions = await NetSessions.open(manifest, runtime, isCounted, hasBytes);
+    const sessions = await NetSessions.open(manifest, runtime, { isCounted, hasBytes, hasQuick });
     return new NetEngine(manifest, sessions, frozen);
   }
 

@@ -10,16 +10,24 @@ import {
   type Weights,
 } from '#libs/step';
 import { smallNet } from '#test/net-agreement';
+import type { EngineOptions } from './engine.js';
+import { parseEngineRequest } from './engine-run.js';
 import { NetEngine } from './net-engine.js';
 
 // Asked once in a process, by a call of its own.
 beforeAll(carriesBytes);
 
 /** Trains, and tells of each call of the runtime by its outputs what graph it was. */
-async function train(m: NetManifest, examples: NetExamples, weights: Weights, stepCount: number) {
+async function train(
+  m: NetManifest,
+  examples: NetExamples,
+  weights: Weights,
+  stepCount: number,
+  options: EngineOptions = {},
+) {
   const { prototype } = InferenceSession as unknown as { prototype: InferenceSession };
   const run = vi.spyOn(prototype, 'run');
-  const engine = await NetEngine.open(m, []);
+  const engine = await NetEngine.open(m, [], options);
   try {
     const request = { dataset: engine.load(examples), weights, fromStep: 0, stepCount };
     const outcome = await engine.train(request).catch((error: unknown) => error as Error);
@@ -91,5 +99,15 @@ describe('products of bytes in float32', () => {
     const { outcome, calls } = await train(given, examples(label), state, 1);
     expect(calls.map(({ isQuick }) => isQuick)).toEqual(isSure ? [true] : [true, false]);
     expect(outcome).toEqual(netStepReference(given, state, [], examples(label), 0).state);
+  });
+
+  it('none where float64 alone is asked for', async () => {
+    const given = bytes(exact);
+    const state = startState(given, drawnParameters(given));
+    const options = parseEngineRequest({ manifest: {}, records: '', digestAt: [1], carrier: 'float64' });
+    const { outcome, calls } = await train(given, examples(1), state, 1, options);
+    expect(options.hasBytes).toBe(false);
+    expect(calls.map(({ isQuick }) => isQuick)).toEqual([false]);
+    expect(outcome).toEqual(netStepReference(given, state, [], examples(1), 0).state);
   });
 });

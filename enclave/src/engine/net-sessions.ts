@@ -20,6 +20,15 @@ const singleMax = 2 ** 24;
 
 type Way = Pick<NonNullable<Parameters<typeof buildNetTrainGraph>[1]>, 'isQuick' | 'isWatched'>;
 
+interface Graphs {
+  /** Whether every step counts on its edges. */
+  readonly isCounted: boolean;
+  /** Whether it may take products by bytes. */
+  readonly hasBytes: boolean;
+  /** Whether the quick graph comes first. */
+  readonly hasQuick: boolean;
+}
+
 interface Opened {
   readonly graph: NetTrainGraph;
   readonly session: InferenceSession;
@@ -44,25 +53,24 @@ export class NetSessions {
   private constructor(
     readonly manifest: NetManifest,
     private readonly options: InferenceSession.SessionOptions,
-    private readonly graphs: { readonly isCounted: boolean; readonly hasBytes: boolean },
+    private readonly graphs: Graphs,
   ) {}
 
-  /** @param isCounted whether every step counts on its edges @param mayBytes whether it may take products by bytes */
   static async open(
     manifest: NetManifest,
     options: InferenceSession.SessionOptions,
-    isCounted: boolean,
-    mayBytes: boolean,
+    graphs: Graphs,
   ): Promise<NetSessions> {
-    const sessions = new NetSessions(manifest, options, { isCounted, hasBytes: mayBytes && (await carriesBytes()) });
-    await sessions.#open({ isQuick: true, isWatched: !hasMoves(manifest) });
+    const hasBytes = graphs.hasBytes && (await carriesBytes());
+    const sessions = new NetSessions(manifest, options, { ...graphs, hasBytes });
+    await sessions.#open({ isQuick: graphs.hasQuick, isWatched: !hasMoves(manifest) });
     return sessions;
   }
 
   /** @param feeds of these steps @returns the outputs, and the graph that they are of */
   async run(feeds: InferenceSession.FeedsType, steps: Steps): Promise<NetRun> {
     const isWatched = !this.#isGuarded(steps);
-    if (steps.first >= this.#pauseUntil) {
+    if (this.graphs.hasQuick && steps.first >= this.#pauseUntil) {
       const quick = await this.#run(feeds, { isQuick: true, isWatched });
       if (isSure(quick)) return quick;
       this.#pauseUntil = steps.first + pauseSteps;
@@ -96,7 +104,8 @@ export class NetSessions {
   }
 
   async #create(way: Way): Promise<Opened> {
-    const graph = buildNetTrainGraph(this.manifest, { ...way, ...this.graphs });
+    const { isCounted, hasBytes } = this.graphs;
+    const graph = buildNetTrainGraph(this.manifest, { ...way, isCounted, hasBytes });
     return { graph, session: await InferenceSession.create(graph.model, this.options) };
   }
 }

@@ -35,7 +35,11 @@ export function addTrainCommand(program: Command): void {
     .option('--replace', 'with --out: in the place of a model of another manifest too, never of the result of a job')
     .option('--images <file>', 'IDX file of unsigned bytes')
     .option('--vector <file>', 'fxt/2 manifest with a member data that names its records, in place of the others')
-    .addOption(new Option('--carrier <name>', 'what carries the integers').choices(['float64', 'auto']).default('auto'))
+    .addOption(
+      new Option('--carrier <name>', 'float64 alone, or what is fastest; the digests are the same')
+        .choices(['float64', 'auto'])
+        .default('auto'),
+    )
     .option('--digest-at <steps>', 'comma-separated numbers of finished steps; not with --data', steps)
     .option('--threads <n>', 'threads of one operator', whole, 1)
     .option('--checkpoint <file>', 'with --data: keep the state here; where the file exists, go on from it')
@@ -120,7 +124,7 @@ function warningLine({ code, expected, got, action = '' }: NonNullable<TrainedRe
 }
 
 async function reportOf(options: TrainOptions): Promise<EngineReport> {
-  const { vector, manifest, images, labels, digestAt, threads } = options;
+  const { vector, manifest, images, labels, digestAt, threads, carrier } = options;
   if (digestAt === undefined) {
     throw usage(
       '--digest-at, or --manifest with --data and --out',
@@ -128,11 +132,11 @@ async function reportOf(options: TrainOptions): Promise<EngineReport> {
       'say --digest-at 0,1,100, the numbers of finished steps whose state digests you want; or --data and --out for a model',
     );
   }
-  if (vector !== undefined) return runVector(readJson(vector), digestAt, threads);
+  if (vector !== undefined) return runVector(readJson(vector), { digestAt, threads, carrier });
   if (manifest === undefined || images === undefined || labels === undefined) {
     throw usage('--vector, --data, or --manifest with --images and --labels', 'none');
   }
-  return runEngine({ manifest: readJson(manifest), images, labels, digestAt, threads });
+  return runEngine({ manifest: readJson(manifest), images, labels, digestAt, threads, carrier });
 }
 
 function steps(text: string): readonly number[] {

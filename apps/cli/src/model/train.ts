@@ -80,6 +80,7 @@ interface Request extends DataOptions {
   /** A trained model of another manifest may go; the result of a job never does. */
   readonly replace?: boolean;
   readonly threads: number;
+  readonly carrier?: 'auto' | 'float64';
   /** Written after every so many steps and at the end; where it exists, training goes on from it. */
   readonly checkpoint?: string;
   readonly checkpointEvery: number;
@@ -149,7 +150,7 @@ async function train(request: Request, { onProgress, onEvaluation }: TrainingWat
     const { checkpoint, checkpointEvery } = request;
     const engine = {
       ...{ manifest: m, records: train.path, digestAt: [m.steps], out, threads: request.threads },
-      isCounted: true,
+      ...{ isCounted: true, carrier: request.carrier ?? 'auto' },
       ...(validation !== null && m.evaluate !== null && { validation: validation.path }),
       ...(start !== undefined && { start }),
       ...(checkpoint !== undefined && { checkpoint: { path: checkpoint, everySteps: checkpointEvery } }),

@@ -11,8 +11,14 @@ import { runEngine, type EngineReport } from './engine-process.js';
 import { joinNetRecords } from './net-records.js';
 import { vectorExamples, type ImageSet, type VectorData } from './vector-data.js';
 
+interface VectorRequest {
+  readonly digestAt: readonly number[];
+  readonly threads: number;
+  readonly carrier: 'auto' | 'float64';
+}
+
 /** @param json parsed JSON of a vector file @throws Rejection MANIFEST_*, VECTOR_DATA; ConfigurationError FASHION_MISSING */
-export async function runVector(json: unknown, digestAt: readonly number[], threads: number): Promise<EngineReport> {
+export async function runVector(json: unknown, request: VectorRequest): Promise<EngineReport> {
   const { data, ...manifest } = (typeof json === 'object' && json !== null ? json : {}) as { data?: VectorData };
   if (typeof data !== 'object' || data === null) {
     const rule = 'libs/step/SPEC.md §30';
@@ -31,7 +37,7 @@ export async function runVector(json: unknown, digestAt: readonly number[], thre
       ),
       { mode: 0o600 },
     );
-    return await runEngine({ manifest, records, digestAt, threads });
+    return await runEngine({ ...request, manifest, records });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
