@@ -221,6 +221,8 @@ describe('what is dropped', () => {
 
   it('is shown without what nobody sees', () => {
     expect(plain('a\u202Eb\u0000c\n')).toBe('a⟨U+202E⟩b⟨U+0000⟩c⟨U+000A⟩');
+    expect(plain('\u3164\u{E0002}\u2800\u034F\u2065')).toBe('⟨U+3164⟩⟨U+E0002⟩⟨U+2800⟩⟨U+034F⟩⟨U+2065⟩');
+    expect(plain('é 漢 ع -')).toBe('é 漢 ع -');
     const every = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code));
     expect(every.filter((sign) => plain(sign) !== visibleText(sign))).toEqual([]);
     expect(plain('x'.repeat(300))).toBe(`${'x'.repeat(256)}… (300 characters)`);

@@ -47,6 +47,16 @@ describe('a report', () => {
     const longer = { ...report, judgements: [...report.judgements, ...report.judgements] };
     expect(differencesOf(report, longer)).toEqual(['judgements[1]']);
     expect(differencesOf(report, { ...report, bundle: { ...report.bundle, sha256: '00' } })).toEqual(['bundle']);
+    const [judgement] = report.judgements as [(typeof report.judgements)[number]];
+    const [check, ...others] = judgement.checks as [(typeof judgement.checks)[number]];
+    const withFirst = (first: typeof check) => ({
+      ...report,
+      judgements: [{ ...judgement, checks: [first, ...others] }],
+    });
+    expect(differencesOf(report, withFirst({ ...check, got: 'the same in other words' }))).toEqual([
+      'judgements[0] in words alone, as where another release judged',
+    ]);
+    expect(differencesOf(report, withFirst({ ...check, status: 'forged' }))).toEqual(['judgements[0]']);
   });
 
   it.each([

@@ -174,9 +174,18 @@ export function differencesOf(report: Report, again: Report): readonly string[] 
   const count = Math.max(report.judgements.length, again.judgements.length);
   for (let index = 0; index < count; index++) {
     const [was, is] = [report.judgements[index], again.judgements[index]];
-    if (canonicalJson(was ?? null) !== canonicalJson(is ?? null)) differing.push(`judgements[${index}]`);
+    if (canonicalJson(was ?? null) === canonicalJson(is ?? null)) continue;
+    const isSame = canonicalJson(essenceOf(was)) === canonicalJson(essenceOf(is));
+    differing.push(`judgements[${index}]${isSame ? ' in words alone, as where another release judged' : ''}`);
   }
   return differing;
+}
+
+/** What a judgement comes to, without the words in which its checks say so. */
+function essenceOf(judgement: ReportedJudgement | undefined): unknown {
+  if (judgement === undefined) return null;
+  const { checks, ...verdict } = judgement;
+  return { ...verdict, notChecked: null, checks: checks.map(({ id, code, status }) => ({ id, code, status })) };
 }
 
 function rejected(code: string, expected: string, got: string): Rejection {

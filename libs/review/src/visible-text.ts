@@ -1,7 +1,7 @@
 /** Text that strangers wrote, as people are shown it. */
 
-/** Controls, format characters (bidirectional marks, joiners, tags), separators of lines and of paragraphs. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Controls, format characters (bidirectional marks, joiners, tags), separators of lines and of paragraphs, and what is drawn as nothing. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /**
  * Nothing in it moves a cursor, begins a line, turns one around or stands there unseen: such characters are shown as their

@@ -1,6 +1,6 @@
 /** How fast a job goes and what a segment is, out of what was heard of it: nobody says either. */
-import { isToldTo, type Story } from './live.js';
-import type { Escrow, Job } from './types.js';
+import type { Story } from './live.js';
+import type { Escrow } from './types.js';
 
 interface Heard {
   readonly step: number;
@@ -36,22 +36,19 @@ export function segmentSteps(steps: number, segments: number, checkpoints: reado
   return first !== undefined && Math.ceil(steps / first) === segments ? first : null;
 }
 
-/** What a job's length is told by. */
-type Told = Pick<Story, 'checkpoints' | 'evaluations' | 'moments'>;
-
 /**
  * @param escrow undefined: not known yet
- * @returns steps that a delivered job trained: of the committed run, or before there is one those to the last evaluation,
- *   for a job that a rule can end is measured where it ends
+ * @returns steps that a delivered job trained: all, unless its committed run has fewer segments; null where nobody told how
+ *   long those are
  */
 export function trainedSteps(
-  { state, steps }: Pick<Job, 'state' | 'steps'>,
-  story: Told,
+  steps: number,
+  checkpoints: readonly number[],
   escrow: Pick<Escrow, 'segments' | 'upTo'> | undefined,
-): number {
+): number | null {
   const { segments = 1, upTo = 0 } = escrow ?? {};
-  if (upTo >= segments) return steps;
-  if (upTo > 0)
-    return Math.min(steps, upTo * (segmentSteps(steps, segments, story.checkpoints) ?? Math.ceil(steps / segments)));
-  return isToldTo(state, story) ? Math.min(steps, story.evaluations.at(-1)?.step ?? steps) : steps;
+  if (upTo === 0 || upTo >= segments) return steps;
+  const whole = steps % segments === 0 ? steps / segments : null;
+  const each = segmentSteps(steps, segments, checkpoints) ?? whole;
+  return each === null ? null : upTo * each;
 }

@@ -2,7 +2,7 @@
 const lengthMax = 256;
 
 /** `visibleText` of libs/review, whose door would bring the whole judge with the first page of the console. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 export function plain(text: string): string {
   const cut = text.length > lengthMax ? text.slice(0, lengthMax) : text;

@@ -20,9 +20,8 @@ const boxesMax = 200;
 
 export function Training({ job, story, escrow }: Props) {
   const last = story.progress.at(-1) ?? job.progress;
-  const step = isDelivered(job)
-    ? trainedSteps(job, story, escrow)
-    : Math.max(last?.step ?? 0, story.checkpoints.at(-1) ?? 0);
+  const told = Math.max(last?.step ?? 0, story.checkpoints.at(-1) ?? 0);
+  const step = isDelivered(job) ? trainedSteps(job.steps, story.checkpoints, escrow) : told;
   const loss = story.progress.filter((one) => one.loss !== null).map((one) => ({ x: one.step, y: one.loss! }));
   const accuracy = story.progress
     .filter((one) => one.accuracy !== null)
@@ -31,9 +30,9 @@ export function Training({ job, story, escrow }: Props) {
   return (
     <section aria-labelledby="training">
       <h2 id="training">Training {isAtWork(job.state) && <Live story={story} />}</h2>
-      <progress max={job.steps} value={step} aria-label="progress" />
+      <progress max={job.steps} value={step ?? told} aria-label="progress" />
       <p class="said-step">{sentence(job, step, last, secondsLeft(story, job.steps))}</p>
-      {escrow !== undefined && <Segments job={job} story={story} segments={escrow.segments} step={step} />}
+      {escrow !== undefined && <Segments job={job} story={story} escrow={escrow} />}
       {loss.length > 1 && <Figure title={words.loss} points={loss} unit="" />}
       {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit={share.unit} />}
       {measured.map(({ metric, points, unit }) => (
@@ -59,7 +58,8 @@ function curveWords({ state, progress }: Job, story: Story, isCurve: boolean): s
   return isEnd(state) && state !== 'settled' ? words.noFigures : words.noCurve;
 }
 
-function sentence(job: Job, step: number, last: Progress | null, left: number | null): string {
+function sentence(job: Job, step: number | null, last: Progress | null, left: number | null): string {
+  if (step === null) return 'It ended early.';
   const of = `Step ${grouped(step)} of ${grouped(job.steps)}`;
   if (isDelivered(job) && step < job.steps) return `It ended early: ${of.toLowerCase()}.`;
   if (!isAtWork(job.state)) return `${of}.`;
@@ -147,21 +147,17 @@ const readAs = (metric: string): Reading => new Map<string, Reading>(Object.entr
 interface SegmentsProps {
   readonly job: Job;
   readonly story: Story;
-  readonly segments: number;
-  /** As far as it is trained. */
-  readonly step: number;
+  readonly escrow: Pick<Escrow, 'segments' | 'upTo'>;
 }
 
 /** A box for each segment: signed, proved, both, at work or to do. */
-function Segments({ job, story, segments, step }: SegmentsProps) {
+function Segments({ job, story, escrow: { segments, upTo } }: SegmentsProps) {
   // Whole segments count right by the least that a segment can be, until the first checkpoint tells its length.
   const least = Math.ceil(job.steps / segments);
   const each = segmentSteps(job.steps, segments, story.checkpoints);
   const hasReceipts = job.assurance === 'tee' || job.assurance === 'tee+zk';
   // A segment counts when its checkpoint is kept: what is at work is neither signed nor safe.
-  const counted = isDelivered(job)
-    ? Math.ceil(step / (each ?? least))
-    : Math.floor((story.checkpoints.at(-1) ?? 0) / (each ?? least));
+  const counted = isDelivered(job) ? upTo || segments : Math.floor((story.checkpoints.at(-1) ?? 0) / (each ?? least));
   const done = Math.min(segments, counted);
   const proved = story.proofs.size;
   const said = [
