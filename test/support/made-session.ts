@@ -49,6 +49,8 @@ export interface SessionOptions {
   /** A number that the nonce is made of; 1 where absent: what was answered at the release. */
   readonly nonce?: number;
   readonly settlementKey?: Uint8Array;
+  /** Ed25519, 32 bytes; that of all tests where absent. */
+  readonly receiptSecret?: Uint8Array;
   /** What the guest says of itself. */
   readonly claims?: string;
 }
@@ -67,17 +69,24 @@ function once(key: string, make: () => Uint8Array): Uint8Array {
 
 /** @param provider  account, 20 bytes */
 export async function madeSession(provider: Uint8Array, options: SessionOptions = {}): Promise<MadeSession> {
-  const { nonce = 1, claims = '' } = options;
+  const { nonce = 1, claims = '', receiptSecret: secret = receiptSecret } = options;
   const key = options.settlementKey ?? settlementKey;
   const session = await withSessionProof(
     {
       nonce: word(nonce),
-      binding: { receiptKey, settlementKey: key, transportKey: word(0x77), provider, chainId, registry },
+      binding: {
+        receiptKey: ed25519.getPublicKey(secret),
+        settlementKey: key,
+        transportKey: word(0x77),
+        provider,
+        chainId,
+        registry,
+      },
       cpu: { kind: 'simulated-snp', report: new Uint8Array(1), certificates: [] },
       gpus: [],
       claims: new TextEncoder().encode(claims),
     },
-    (message) => once(`proof ${toHex(message)}`, () => ed25519.sign(message, receiptSecret)),
+    (message) => once(`proof ${toHex(message)}`, () => ed25519.sign(message, secret)),
   );
   return { evidence: encodeSessionEvidence(session), provider, settlementKey: key };
 }

@@ -52,8 +52,8 @@ export async function checkEvaluations(
 /** A segment, or round, as it was signed. */
 export interface SignedSegment {
   readonly statement: Pick<StepStatement, 'stepFrom' | 'stepCount' | 'weightsAfter'>;
-  /** Receipt keys of the sessions that signed it, 0x-hexadecimal. */
-  readonly signers: readonly string[];
+  /** Receipt key of the session whose receipt over it the bundle shows, 0x-hexadecimal; null: none signed it. */
+  readonly signer: string | null;
 }
 
 /** What is measured, a session that signed its steps measured, and at a border of its weights. @throws Rejection DELIVERY_EVALUATIONS */
@@ -62,14 +62,8 @@ export function checkMeasured({ evaluations = [] }: Delivered, segments: readonl
   const borders = new Map(segments.map(({ statement }, at) => [ends[at]!, statement.weightsAfter]));
   for (const { key, statement } of evaluations) {
     const { step, weights, end }: EvaluationStatement = parseEvaluation(fromBase64(statement));
-    const signers = segments[ends.findIndex((one) => step <= one)]?.signers ?? [];
-    if (!signers.includes(key)) {
-      throw refused(
-        `the evaluation after step ${step} by the session that signed its segment, key`,
-        signers.join(),
-        key,
-      );
-    }
+    const signer = segments[ends.findIndex((one) => step <= one)]?.signer ?? 'none';
+    agree(`the evaluation after step ${step} by the session that signed its segment, key`, signer, key);
     const border = borders.get(step);
     if (border !== undefined && !equalBytes(border, weights)) throw refused('weights', to0x(border), to0x(weights));
     if (end === null) continue;

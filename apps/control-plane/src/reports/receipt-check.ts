@@ -1,5 +1,5 @@
 /** Whether a statement with its receipt belongs to this job and was signed by an appraised session. */
-import { equalBytes, to0x } from '#attestation/base';
+import { equalBytes, fromBase64, readSign1, to0x } from '#attestation/base';
 import {
   encodeStepStatement,
   parseRoundStatement,
@@ -17,7 +17,16 @@ import type { SignedStatement } from '#libs/wire';
 import { refusal } from '../core/problem/codes.js';
 import { openJob } from '../jobs/open-job.js';
 
+/** A session of the job, by the lease that it came with. */
+export interface Signer {
+  readonly leaseId: string;
+  /** Null for a node without a TEE, whose statements wait for their proofs. */
+  readonly receiptKey: Uint8Array | null;
+}
+
 export interface CheckedReceipt {
+  /** Of the session that signed it. */
+  readonly leaseId: string;
   readonly statement: StepStatement | RoundStatement;
   readonly statementBytes: Buffer;
   readonly receiptBytes: Buffer;
@@ -26,13 +35,15 @@ export interface CheckedReceipt {
 const rule = 'apps/control-plane/README.md, checkpoints';
 
 /**
- * @param receiptKey of the appraised session; null for a node without a TEE, whose statement waits for its proof
+ * @param own the session of the lease
+ * @param others whose receipts count too
  * @throws Rejection STATEMENT_*, RECEIPT_*, COSE_*, CBOR_*, CHECKPOINT_GAP
  */
 export async function checkReceipt(
   job: Pick<Job, 'id' | 'spec' | 'terms'>,
   signed: SignedStatement,
-  receiptKey: Uint8Array | null,
+  own: Signer,
+  others: readonly Signer[],
 ): Promise<CheckedReceipt> {
   const statementBytes = Buffer.from(signed.statement, 'base64');
   const receiptBytes = Buffer.from(signed.receipt, 'base64');
@@ -61,13 +72,20 @@ export async function checkReceipt(
       rule,
     });
   }
+  const { leaseId, receiptKey } = own.receiptKey === null ? own : (signerOf(signed, [own, ...others]) ?? own);
   if (receiptKey !== null && isRound(statement)) {
     await verifyRoundReceipt(new Uint8Array(receiptBytes), statement, receiptKey);
   } else if (receiptKey !== null) await verifyReceipt(new Uint8Array(receiptBytes), statement, receiptKey);
   else if (receiptBytes.length > 0) {
     throw refusal('RECEIPT_KEY_UNKNOWN', { expected: 'no receipt of a node without a TEE', got: 'a receipt', rule });
   }
-  return { statement, statementBytes, receiptBytes };
+  return { leaseId, statement, statementBytes, receiptBytes };
+}
+
+/** The first whose key a receipt names. @throws Rejection COSE_*, CBOR_* */
+function signerOf({ receipt }: SignedStatement, signers: readonly Signer[]): Signer | undefined {
+  const { keyId } = readSign1(fromBase64(receipt), 'tagged');
+  return signers.find(({ receiptKey }) => keyId && receiptKey && equalBytes(keyId, receiptKey));
 }
 
 /** What a receipt of this job is over: a segment's statement, or a round's. @throws Rejection STATEMENT_* */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { to0x } from '#attestation/base';
 import type { StepStatement } from '#attestation/records';
-import { Checkpoint, DeliveryRecord, type Job, NodeRecord, Receipt, Verdict } from '#libs/persistence';
+import { Checkpoint, DeliveryRecord, type Job, KeyRelease, NodeRecord, Receipt, Verdict } from '#libs/persistence';
 import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/wire';
 import { actor, type Held, LeaseStore } from '../claims/lease-store.js';
 import { ProofStore } from '../claims/proof-store.js';
@@ -22,7 +22,7 @@ import { type JobState, nextState } from '../jobs/state-machine.js';
 import { checkDeliveredRun, deliveredSteps } from './delivered-run.js';
 import { checkEvaluations, checkMeasured } from './evaluation-check.js';
 import { requireFresh } from './freshness.js';
-import { type CheckedReceipt, checkFollows, checkReceipt, isRound, statementOf } from './receipt-check.js';
+import { type CheckedReceipt, checkFollows, checkReceipt, isRound, type Signer, statementOf } from './receipt-check.js';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
 
 const rule = 'apps/control-plane/README.md, checkpoints';
@@ -41,7 +41,7 @@ export class TrainingReports {
   ) {}
 
   async checkpoint(principal: Principal, message: LeaseCheckpoint): Promise<Acknowledged> {
-    const [checked] = await this.checkAll(principal, message, [message]);
+    const [checked] = await this.checkAll(principal, message, [message], () => Promise.resolve([]));
     const { stepFrom, stepCount } = checked!.statement;
     if (stepFrom + stepCount !== message.step)
       throw gap(`a statement that ends at step ${message.step}`, `${stepFrom + stepCount}`);
@@ -50,7 +50,7 @@ export class TrainingReports {
       nextState(job.state as JobState, 'deliver');
       requireFresh(job, this.clock.now());
       await requireBlob(manager, principal, message.blob);
-      await this.append(held, [checked!]);
+      await this.append(held, [checked!], 'checkpoint');
       const row = {
         jobId: job.id,
         step: String(message.step),
@@ -87,7 +87,7 @@ export class TrainingReports {
   async deliver(principal: Principal, message: LeaseDeliver): Promise<Acknowledged> {
     const isCommitted = async ({ manager, job }: Held): Promise<boolean> =>
       (await this.projection.committedDelivery(manager, job)) === message.run.delivery;
-    const checked = await this.checkAll(principal, message, message.receipts, isCommitted);
+    const checked = await this.checkAll(principal, message, message.receipts, signersOf, isCommitted);
     await this.checkEvaluations(principal, message, isCommitted);
     const stored = await readStoredResult(this.blobs, message.result.blob);
     const store = async (held: Held): Promise<string> => {
@@ -103,8 +103,8 @@ export class TrainingReports {
       if (trigger === 'deliver') requireFresh(job, this.clock.now());
       await requireBlob(manager, principal, message.result.blob);
       checkStoredResult(message.result, stored);
-      await this.append(held, checked);
-      await this.checkComplete(held, message, checked);
+      await this.append(held, checked, 'delivery');
+      await this.checkComplete(held, message);
       if (job.assurance === 'zk') await this.checkProved(manager, job);
       checkDeliveredRun(message, openJob(job).terms);
       const { auth: _auth, leaseId: _leaseId, fence: _fence, ...delivery } = message;
@@ -140,25 +140,29 @@ export class TrainingReports {
     });
   }
 
-  /** Signatures are checked outside of any transaction, under the key of this lease's appraised session. */
+  /**
+   * Signatures are checked outside of any transaction, under the key of this lease's appraised session or of another one.
+   * @param others  whose receipts count too
+   */
   private async checkAll(
     principal: Principal,
     ref: LeaseRef,
     signed: readonly SignedStatement[],
+    others: (manager: EntityManager, job: Job) => Promise<readonly Signer[]>,
     isVouched?: (held: Held) => Promise<boolean>,
   ): Promise<CheckedReceipt[]> {
     const read = async ({ manager, job: held, lease }: Held) => {
       const verdict = await manager.findOneBy(Verdict, { leaseId: lease.id });
       const isEntrusted = verdict === null && held.assurance !== 'tee';
-      return { job: held, receiptKey: verdict?.receiptKey ?? null, isProved: isEntrusted };
+      const own = { leaseId: lease.id, receiptKey: verdict && keyOf(verdict) };
+      return { job: held, own, isProved: isEntrusted, counting: await others(manager, held) };
     };
-    const { job, receiptKey, isProved } = await this.leases.hold(principal, ref, read, isVouched);
-    if (receiptKey === null && !isProved) {
+    const { job, own, isProved, counting } = await this.leases.hold(principal, ref, read, isVouched);
+    if (own.receiptKey === null && !isProved) {
       throw refusal('RECEIPT_KEY_UNKNOWN', { expected: 'a session whose evidence was accepted', got: 'none', rule });
     }
-    const key = receiptKey === null ? null : new Uint8Array(receiptKey);
     const checked: CheckedReceipt[] = [];
-    for (const statement of signed) checked.push(await checkReceipt(job, statement, key));
+    for (const statement of signed) checked.push(await checkReceipt(job, statement, own, counting));
     return checked;
   }
 
@@ -169,20 +173,31 @@ export class TrainingReports {
     isVouched: (held: Held) => Promise<boolean>,
   ): Promise<void> {
     const read = async ({ manager, job: held }: Held) => {
-      const keys = await receiptKeys(manager, held);
-      return { job: held, keys: new Set(keys.values()) };
+      const signers = await signersOf(manager, held);
+      return { job: held, keys: new Set(signers.map(({ receiptKey }) => to0x(receiptKey))) };
     };
     const { job, keys } = await this.leases.hold(principal, message, read, isVouched);
     await checkEvaluations(job, message, keys);
   }
 
-  /** Adds receipts in order. One that is stored already must say the same: a step has one true result. */
-  private async append({ manager, job, lease }: Held, checked: readonly CheckedReceipt[]): Promise<void> {
-    for (const { statement, statementBytes, receiptBytes } of checked) {
+  /**
+   * Adds receipts in order. One that is stored already must say the same: a step has one true result. Where several sessions
+   * signed it, the one whose run is delivered stands in the bundle, for its seal names no other; what no enclave signed
+   * takes nobody's place.
+   */
+  private async append(
+    { manager, job, lease }: Held,
+    checked: readonly CheckedReceipt[],
+    of: 'checkpoint' | 'delivery',
+  ): Promise<void> {
+    for (const { leaseId, statement, statementBytes, receiptBytes } of checked) {
       const stepFrom = String(statement.stepFrom);
       const earlier = await manager.findOneBy(Receipt, { jobId: job.id, stepFrom });
       if (earlier !== null) {
         if (!earlier.statement.equals(statementBytes)) throw conflict(statement);
+        const isOther = receiptBytes.length > 0 && !earlier.receipt.equals(receiptBytes);
+        const shown = { leaseId, fence: lease.fence, receipt: receiptBytes };
+        if (isOther && of === 'delivery') await manager.update(Receipt, { jobId: job.id, stepFrom }, shown);
         continue;
       }
       checkFollows(await this.lastStatement(manager, job), statement);
@@ -191,7 +206,7 @@ export class TrainingReports {
         jobId: job.id,
         stepFrom,
         stepTo: String(statement.stepFrom + statement.stepCount),
-        leaseId: lease.id,
+        leaseId,
         fence: lease.fence,
         statement: statementBytes,
         receipt: receiptBytes,
@@ -206,11 +221,7 @@ export class TrainingReports {
   }
 
   /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS, DELIVERY_EVALUATIONS */
-  private async checkComplete(
-    { manager, job, lease }: Held,
-    message: LeaseDeliver,
-    own: readonly CheckedReceipt[],
-  ): Promise<void> {
+  private async checkComplete({ manager, job }: Held, message: LeaseDeliver): Promise<void> {
     const { borders, run } = message;
     const rows = await manager.find(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'ASC' } });
     const done = rows.at(-1)?.stepTo ?? '0';
@@ -227,12 +238,9 @@ export class TrainingReports {
     const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(to0x);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);
     if (wrong < 0 && expected.length === borders.length) {
-      const keys = await receiptKeys(manager, job);
-      const isOwn = new Set(own.map(({ statement }) => statement.stepFrom));
-      const segments = statements.map((statement, at) => {
-        const leases = [rows[at]!.leaseId, ...(isOwn.has(statement.stepFrom) ? [lease.id] : [])];
-        return { statement, signers: leases.flatMap((id) => keys.get(id) ?? []) };
-      });
+      const signers = await signersOf(manager, job);
+      const keys = new Map(signers.map(({ leaseId, receiptKey }) => [leaseId, to0x(receiptKey)]));
+      const segments = statements.map((statement, at) => ({ statement, signer: keys.get(rows[at]!.leaseId) ?? null }));
       return checkMeasured(message, segments);
     }
     throw refusal('DELIVERY_BORDERS', {
@@ -251,10 +259,19 @@ export class TrainingReports {
   }
 }
 
-/** Of the job's appraised sessions, 0x-hexadecimal, by their leases. */
-async function receiptKeys(manager: EntityManager, { id }: Job): Promise<ReadonlyMap<string, string>> {
-  const verdicts = await manager.findBy(Verdict, { jobId: id });
-  return new Map(verdicts.flatMap(({ leaseId, receiptKey }) => (receiptKey ? [[leaseId, to0x(receiptKey)]] : [])));
+/** The job's sessions that were given its data key: those that its bundle shows. */
+async function signersOf(manager: EntityManager, { id: jobId }: Job) {
+  const keyed = new Set((await manager.findBy(KeyRelease, { jobId })).map(({ leaseId }) => leaseId));
+  const verdicts = await manager.findBy(Verdict, { jobId });
+  return verdicts.flatMap((verdict) => {
+    const receiptKey = keyOf(verdict);
+    return receiptKey !== null && keyed.has(verdict.leaseId) ? [{ leaseId: verdict.leaseId, receiptKey }] : [];
+  });
+}
+
+/** Null where the evidence was refused. */
+function keyOf({ receiptKey }: Verdict): Uint8Array | null {
+  return receiptKey && new Uint8Array(receiptKey);
 }
 
 function overtaken(expected: string, got: string) {
