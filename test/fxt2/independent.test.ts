@@ -33,7 +33,7 @@ describe('digests of a second implementation', () => {
     async (_, line) => {
       const { m, examples } = read(line);
       expect(await engineDigests(m, examples, at)).toEqual(line.digests);
-      expect(await engineDigests(m, examples, at, false)).toEqual(line.digests);
+      expect(await engineDigests(m, examples, at, { hasBytes: false, hasQuick: false })).toEqual(line.digests);
     },
   );
 

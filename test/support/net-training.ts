@@ -14,17 +14,18 @@ import {
   type NetManifest,
   type Weights,
 } from '#libs/step';
+import type { EngineOptions } from '../../enclave/src/engine/engine.js';
 import { NetEngine } from '../../enclave/src/engine/net-engine.js';
 
-/** @param at numbers of finished steps, rising @param hasBytes whether products may be taken by bytes */
+/** @param at numbers of finished steps, rising @param options of the engine */
 export async function engineDigests(
   m: NetManifest,
   examples: NetExamples,
   at: readonly number[],
-  hasBytes = true,
+  options: EngineOptions = {},
 ): Promise<string[]> {
   const start = drawnParameters(m);
-  const engine = await NetEngine.open(m, frozenOf(m, start), { hasBytes });
+  const engine = await NetEngine.open(m, frozenOf(m, start), options);
   try {
     const dataset = engine.load(examples);
     let state = startState(m, start);

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { Rejection } from '#attestation/base';
-import { log, reportFailure, table, taken, printResult } from './output.js';
+import { log, ownTable, reportFailure, table, taken, printResult } from './output.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -32,7 +32,14 @@ it('says on stderr what was expected and got without a line that a stranger wrot
   const detail = { expected: 'one', got: 'x\nrule      none\u2067', rule: 'SPEC', action: 'ask' };
   const words = written(() => reportFailure(new Rejection('CODE\u001bX', detail), false));
   expect(words.split('\n')).toEqual([
-    ...['CODE⟨U+001B⟩X', 'expected  one', 'got       x⟨U+000A⟩rule      none⟨U+2067⟩', 'rule      SPEC'],
+    ...['CODE⟨U+001B⟩X', 'expected  one', 'got       x', '          | rule      none⟨U+2067⟩', 'rule      SPEC'],
     ...['do        ask', ''],
   ]);
+});
+
+it('shows the user’s own text as it is written, so that it can be copied', async () => {
+  const own = 'می\u200cخواهم 👩\u200d👧 ❤\ufe0f \u06dd\r\nso';
+  const [printed] = await taken(async () => printResult({}, {}, () => `${own}\u001b[2J\u202e\r`));
+  expect(printed!.text).toBe(`${own}⟨U+001B⟩[2J⟨U+202E⟩⟨U+000D⟩`);
+  expect(ownTable([['می\u200cخواهم', '/👩\u200d👧\n\u200f']])).toBe('می\u200cخواهم  /👩\u200d👧⟨U+000A⟩⟨U+200F⟩');
 });

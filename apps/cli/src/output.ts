@@ -6,6 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import { CodedError, fromHex } from '#attestation/base';
 import { fullDisk } from '#libs/client';
 import { visibleText } from '#libs/review';
+import { ownLine, ownText } from './own-text.js';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -31,22 +32,28 @@ export function taken(act: () => Promise<unknown>): Promise<readonly Printed[]> 
 /** Prints the result of a command. What a stranger wrote is `visibleText` in `readable` already where a line could be forged. */
 export function printResult(options: OutputOptions, result: unknown, readable: () => string): void {
   const take = takers.getStore();
-  if (take !== undefined) return take({ result, text: visibleLines(readable()) });
-  process.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${visibleLines(readable())}\n`);
+  if (take !== undefined) return take({ result, text: ownText(readable()) });
+  process.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${ownText(readable())}\n`);
 }
 
 export function log(line: string): void {
-  process.stderr.write(`${visibleLines(line)}\n`);
+  process.stderr.write(`${ownText(line)}\n`);
 }
 
-/** Lines of this program's, or text that a model made: line feeds and tabs are as they are. */
-function visibleLines(text: string): string {
-  return text.replaceAll(/[^\n\t]+/g, visibleText);
-}
+type Rows = readonly (readonly [name: string, value: string])[];
 
 /** One line per pair, names aligned, whatever a stranger wrote into them. */
-export function table(rows: readonly (readonly [name: string, value: string])[]): string {
-  const shown = rows.map(([name, value]) => [visibleText(name), visibleText(value)] as const);
+export function table(rows: Rows): string {
+  return aligned(rows, visibleText);
+}
+
+/** The same of what is the user's own: names and paths that are to be copied. */
+export function ownTable(rows: Rows): string {
+  return aligned(rows, ownLine);
+}
+
+function aligned(rows: Rows, show: (text: string) => string): string {
+  const shown = rows.map(([name, value]) => [show(name), show(value)] as const);
   const width = Math.max(...shown.map(([name]) => name.length));
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
@@ -88,7 +95,24 @@ export function reportFailure(error: unknown, json: boolean): void {
   }
   const { expected, got, rule, action } = coded.detail;
   log(visibleText(coded.code));
-  log(table([['expected', expected], ['got', got], ['rule', rule], ...(action ? [['do', action] as const] : [])]));
+  log(
+    ownTable(
+      byLine([
+        ['expected', expected],
+        ['got', got],
+        ['rule', rule],
+        ['do', action ?? ''],
+      ]),
+    ),
+  );
+}
+
+/** A row for each line of a value, so that none begins without its name or room for one. */
+function byLine(rows: Rows): Rows {
+  const parts = rows.map(([name, value]) => [name, value.split('\n').filter(Boolean)] as const);
+  return parts.flatMap(([name, lines]) =>
+    lines.map((line, index) => [index === 0 ? name : '', `${index === 0 ? '' : '| '}${line}`]),
+  );
 }
 
 /**

@@ -25,7 +25,7 @@ import { isNet, parseJobManifest } from '#libs/step';
 import { addRegisteredCommands } from '../dataset/registered.js';
 import { arraysOf, kindsOf, taskKinds } from '../model/data.js';
 import { dataBeside, startHeader, tokenizerName } from '../model/folder.js';
-import { printResult, table, type OutputOptions } from '../output.js';
+import { printResult, ownTable, type OutputOptions } from '../output.js';
 import { showProgress } from '../progress.js';
 
 interface DataOptions extends Pick<SealDataRequest, 'validation'> {
@@ -255,5 +255,5 @@ function print(dataset: SealedDataset, options: OutputOptions, report?: Report):
       : []),
     ...(report && report.dropped > 0 ? [['left out', `${report.dropped} rows without a label`] as const] : []),
   ];
-  printResult(options, { ...sealedDatasetJson(dataset), ...(report && { report }) }, () => table(rows));
+  printResult(options, { ...sealedDatasetJson(dataset), ...(report && { report }) }, () => ownTable(rows));
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { exampleNamed, listExamples } from '../example/description.js';
 import { runExample, type ExampleReport } from '../example/run.js';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { log, printResult, ownTable, type OutputOptions } from '../output.js';
 
 interface RunOptions extends OutputOptions {
   readonly short?: boolean;
@@ -21,7 +21,7 @@ export function addExampleCommands(program: Command, fresh: () => Command): void
       const all = listExamples().map(({ name, shows, seconds, folder }) => ({ name, shows, seconds, folder }));
       printResult(options, { examples: all }, () =>
         [
-          table(all.map(({ name, shows, seconds }) => [name, `${shows} (about ${seconds} s)`] as const)),
+          ownTable(all.map(({ name, shows, seconds }) => [name, `${shows} (about ${seconds} s)`] as const)),
           `\nrun one: npx veritrain example run ${all[0]!.name}`,
         ].join('\n'),
       );
@@ -47,7 +47,7 @@ export function addExampleCommands(program: Command, fresh: () => Command): void
 function summary({ example, commands, metrics, held, out, short }: ExampleReport): string {
   const seconds = commands.reduce((sum, one) => sum + one.seconds, 0);
   const measured = Object.entries(metrics).map(([name, value]) => `${name} ${value.toPrecision(4)}`);
-  return `\n${table([
+  return `\n${ownTable([
     ['example', `${example}${short ? ', short: less data, so the model is not good' : ''}`],
     ...(measured.length > 0 ? [['measured', measured.join(', ')] as const] : []),
     ...(held.length > 0 ? [['expected', held.join(', ')] as const] : []),

@@ -10,7 +10,7 @@ import { columnTable } from '../model/column-table.js';
 import { addWishOptions } from '../model/wish.js';
 import type { Agreement } from '#libs/models';
 import { showProgress } from '../progress.js';
-import { printResult, table, type OutputOptions } from '../output.js';
+import { printResult, ownTable, type OutputOptions } from '../output.js';
 
 export function addModelCommands(program: Command): void {
   const model = program.command('model').description('make a manifest from data or a model file, and look at one');
@@ -96,7 +96,7 @@ function addExport(model: Command): void {
     .action(async (options: ExportOptions & OutputOptions) => {
       const made = await exportModel(options);
       printResult(options, made, () =>
-        table([
+        ownTable([
           ['onnx', made.onnx],
           ['safetensors', made.safetensors],
           ['takes', made.input],
@@ -113,7 +113,7 @@ function addExport(model: Command): void {
 function importedText({ why, notes, check, before, warnings, out, ...rest }: ImportedReport): string {
   return [
     ...[...why, ...notes],
-    table([
+    ownTable([
       ['layers', rest.layers.join(', ')],
       ['parameters', `${rest.parameters} of which ${rest.trainedParameters} are trained`],
       ['start', `${out}/start.bin, root ${rest.root}`],
@@ -149,7 +149,7 @@ function agreementWords(check: Agreement): string {
 }
 
 function checkedText({ digest, parameters, memoryBytes, seconds, slowSeconds, price, rows, ...rest }: CheckedModel) {
-  return table([
+  return ownTable([
     ['manifest', `${digest}, ranges hold`],
     ['parameters', parameters.toLocaleString('en')],
     ['steps', `${rest.steps} of ${rest.batch} rows`],

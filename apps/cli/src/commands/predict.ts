@@ -9,7 +9,7 @@ import { metricLine } from '../model/metric-line.js';
 import { evaluate, predict, type PredictOptions } from '../model/predict.js';
 import type { Prediction } from '../model/predictions.js';
 import { continueText, type PromptOptions } from '../model/prompt.js';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { log, printResult, ownTable, type OutputOptions } from '../output.js';
 
 type Asked = OutputOptions &
   Partial<PromptOptions> &
@@ -42,7 +42,7 @@ export function addPredictCommands(program: Command): void {
     .action(async (options: PredictOptions & OutputOptions) => {
       const measures = await evaluate(options);
       printResult(options, measures, () =>
-        table([
+        ownTable([
           ['rows', String(measures.rows)],
           ...(measures.unlabelled === 0 ? [] : [['left out', `${measures.unlabelled} rows without a label`] as const]),
           ...measures.metrics.map(metricLine),
@@ -98,7 +98,7 @@ function printText(options: OutputOptions, made: Awaited<ReturnType<typeof conti
 
 function printPredicted(options: OutputOptions, made: Awaited<ReturnType<typeof predict>>): void {
   printResult(options, made, () =>
-    table([
+    ownTable([
       ['predictions', `${made.rows} rows in ${made.out}: ${made.columns.join(', ')}`],
       ['row', `counts the ${made.counted}`],
       ...made.first.map(predictionLine),

@@ -7,7 +7,7 @@ import { addDataOptions, usage, type DataOptions } from '../model/data.js';
 import { metricLine } from '../model/metric-line.js';
 import { overfitLine } from '../model/overfit-line.js';
 import { trainModel, type TrainedReport, type TrainingWatch } from '../model/train.js';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { log, printResult, ownTable, type OutputOptions } from '../output.js';
 import { runEngine, type EngineReport } from '../train/engine-process.js';
 import { runVector } from '../train/vector.js';
 
@@ -56,7 +56,7 @@ export function addTrainCommand(program: Command): void {
       if (options.replace === true) throw usage('--data and --out beside --replace', 'no --data');
       const report = await reportOf(options);
       printResult(options, report, () =>
-        table([
+        ownTable([
           ...Object.entries(report.digests).map(([step, digest]) => [`step ${step}`, digest] as const),
           ['samples/s', Math.round(report.samplesPerSecond).toLocaleString('en')],
         ]),
@@ -93,7 +93,7 @@ function printTrained(options: TrainOptions, report: TrainedReport): void {
     bestStep,
   } = report;
   printResult(options, report, () =>
-    table([
+    ownTable([
       ['model', model],
       [
         'state',

@@ -1,6 +1,6 @@
 /** What each column of the data becomes, a line each; neighbours that become the same share one. */
 import type { ColumnUse } from '#libs/data';
-import { table } from '../output.js';
+import { ownTable } from '../output.js';
 
 /** Characters of names that a line has room for. */
 const namesWidth = 40;
@@ -13,7 +13,7 @@ export function columnTable(columns: readonly ColumnUse[]): string {
     if (isSame) group.push(column);
     else groups.push([column]);
   }
-  return table(groups.map((group) => [namesOf(group), wordsOf(group[0]!)] as const));
+  return ownTable(groups.map((group) => [namesOf(group), wordsOf(group[0]!)] as const));
 }
 
 function namesOf(group: readonly ColumnUse[]): string {

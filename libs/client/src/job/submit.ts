@@ -114,7 +114,7 @@ export async function submitJob(
   }
   if (request.assurance === 'sampled') await onChain(profile.chain, checkRandao);
   const others = await openJobsOf(to0x(dataset.id), api);
-  if (others.length > 0) watch.onSameDataset?.(others);
+  if (others.jobs.length > 0) watch.onSameDataset?.(others.jobs);
   await uploadDataset(request.dataset, dataset, api, watch);
   const startBytes = readStart(request.manifest, manifest);
   const startBlobs = startBytes === null ? [] : await uploadStart(startBytes, api, watch);
@@ -142,12 +142,12 @@ export async function submitJob(
     brokerUrl: profile.broker.url,
     ...(startBlobs.length > 0 && { start: startBlobs }),
   });
-  watch.onPosted?.(to0x(jobIdOf(spec)));
   keepTerms(profile, to0x(jobIdOf(spec)), terms, seed);
+  watch.onPosted?.(to0x(jobIdOf(spec)));
   if (isNetDataset(dataset)) keepReading(profile, to0x(jobIdOf(spec)), dataset.header, request.manifest, startBytes);
   const fundTransaction = await fund(terms, account, profile);
   const own = keyAdvice(profile.broker.keysFolder, dataset.id);
-  const told = [...advice, ...own, ...(startBytes === null ? [] : [startNotice])];
+  const told = [...advice, ...others.advice, ...own, ...(startBytes === null ? [] : [startNotice])];
   return {
     ...{ jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)), spec, terms, fundTransaction, run },
     advice: told,
