@@ -76,7 +76,8 @@ function inFloat32({ center, scale }: OwnUnits): RealColumns {
   return { center: Float32Array.from(center), scale: Float32Array.from(scale) };
 }
 
-const exactName = 'veritrain.exact';
+/** Of the tensor that other exporters do not write. */
+export const exactName = 'veritrain.exact';
 
 /** Real tensors by name as float32, and all masters in the order of the parameters as one of int64. */
 export function exportSafetensors(m: NetManifest, parameters: Weights): Uint8Array {

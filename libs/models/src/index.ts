@@ -7,6 +7,7 @@ export { onnxBytesMax, safetensorsBytesMax } from './limits.js';
 export { mappedParameters } from './mapping.js';
 export { importOnnx, type ImportedModel, type RealParameter } from './onnx/import.js';
 export { takenBy } from './onnx/taken.js';
+export { isOwnInterface, isOwnOnnx, isOwnSafetensors, safetensorsHeadMax } from './own.js';
 export { originOf, withOrigin, type Origin } from './origin.js';
 export { quantise } from './quantise.js';
 export { readSafetensors, writeSafetensors } from './safetensors.js';

@@ -59,14 +59,8 @@ export function readSafetensors(bytes: Uint8Array): readonly NamedTensor[] {
   if (bytes.length > safetensorsBytesMax) {
     refuse('SAFETENSORS_LIMIT', `a file of at most ${safetensorsBytesMax} bytes`, bytes.length);
   }
-  if (bytes.length < 8) refuse('SAFETENSORS_HEADER', 'eight bytes with the length of the header', bytes.length);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const length = Number(view.getBigUint64(0, true));
-  if (length > safetensorsHeaderBytesMax) {
-    refuse('SAFETENSORS_LIMIT', `a header of at most ${safetensorsHeaderBytesMax} bytes`, length);
-  }
-  if (8 + length > bytes.length) refuse('SAFETENSORS_HEADER', `a header of ${length} bytes`, bytes.length - 8);
-  const entries = readHeader(bytes.subarray(8, 8 + length));
+  const { length, members } = headerOf(bytes);
+  const entries = entriesOf(members);
   checkOffsets(entries, bytes.length - 8 - length);
   return entries.map(({ name, type, dims, size, from, to }) => {
     const part = bytes.subarray(8 + length + from, 8 + length + to);
@@ -74,8 +68,20 @@ export function readSafetensors(bytes: Uint8Array): readonly NamedTensor[] {
   });
 }
 
-function readHeader(bytes: Uint8Array): readonly Entry[] {
-  const members = Object.entries(parsed(bytes)).filter(([name]) => name !== '__metadata__');
+/** @param bytes what follows the header may be cut off @throws Rejection SAFETENSORS_LIMIT, SAFETENSORS_HEADER */
+export function headerOf(bytes: Uint8Array): { readonly length: number; readonly members: object } {
+  if (bytes.length < 8) refuse('SAFETENSORS_HEADER', 'eight bytes with the length of the header', bytes.length);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = Number(view.getBigUint64(0, true));
+  if (length > safetensorsHeaderBytesMax) {
+    refuse('SAFETENSORS_LIMIT', `a header of at most ${safetensorsHeaderBytesMax} bytes`, length);
+  }
+  if (8 + length > bytes.length) refuse('SAFETENSORS_HEADER', `a header of ${length} bytes`, bytes.length - 8);
+  return { length, members: parsed(bytes.subarray(8, 8 + length)) };
+}
+
+function entriesOf(header: object): readonly Entry[] {
+  const members = Object.entries(header).filter(([name]) => name !== '__metadata__');
   if (members.length > tensorsMax) refuse('SAFETENSORS_LIMIT', `at most ${tensorsMax} tensors`, members.length);
   const entries = members.map(([name, member]) => readEntry(name, member));
   const elements = entries.reduce((sum, { size }) => sum + size, 0);

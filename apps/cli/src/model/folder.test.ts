@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { drawnParameters, parseDataHeader } from '#libs/step';
 import { exportOnnx, planModel, withOrigin } from '#libs/models';
+import { handMade } from '#test/onnx-files';
 import { runCommand } from '#test/run-command';
 import { makeModelFolder, makeResultFolder, readModel, writeModel, type ModelFolder } from './folder.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-folder-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const handMadeOnnx = handMade(['n', 2], (graph, x) => graph.node('Relu', [x]));
 const timeout = { timeout: 120_000 };
 
 function modelOf(columns: number): ModelFolder {
@@ -132,6 +134,69 @@ it(
     expect(readModel(path).manifest).toEqual(own.manifest);
   },
 );
+
+describe('train into the folder of another plan', () => {
+  const dataOf = (name: string, head: string, cellsOf: (i: number) => string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, [head, ...Array.from({ length: 80 }, (_, i) => cellsOf(i)), ''].join('\n'));
+    return path;
+  };
+  const veritrain = async (...args: string[]) => (await runCommand(...args)).json;
+
+  it('is refused, with --replace too: seal and train would read the plan of another manifest', timeout, async () => {
+    const wide = dataOf('plan-wide.csv', 'c0,c1,old', (i) => `${i % 7},${i % 5},${'ny'[i % 2]}`);
+    const other = dataOf('plan-other.csv', 'c0,new', (i) => `${i % 7},${'ab'[i % 2]}`);
+    const [out, plan] = [join(folder, 'former-plan'), join(folder, 'next-plan')];
+    const init = ['model', 'init', '--epochs', '1', '--validation', '0'];
+    await veritrain(...init, '--from', wide, '--target', 'old', '--out', out);
+    await veritrain(...init, '--from', other, '--target', 'new', '--out', plan);
+    const [manifest, own] = [join(plan, 'manifest.json'), join(out, 'manifest.json')];
+    const before = readFileSync(join(out, 'plan.json'));
+    const train = ['train', '--data', other, '--manifest', manifest, '--out', out];
+    const refused = {
+      error: {
+        code: 'USAGE',
+        expected: '--out without the plan of another manifest, which stays beside --replace too',
+        got: join(out, 'plan.json'),
+        action: 'name another folder',
+      },
+    };
+    expect(await veritrain(...train)).toMatchObject(refused);
+    // Trained into its own folder and again, a plan stays what it was.
+    for (let i = 0; i < 2; i++) {
+      expect(await veritrain('train', '--data', wide, '--manifest', own, '--out', out)).toMatchObject({ model: out });
+    }
+    expect(await veritrain(...train, '--replace')).toMatchObject(refused);
+    const sealed = ['--out', join(folder, 'sealed'), '--key', join(folder, 'sealed.key')];
+    expect(await veritrain('dataset', 'seal', '--manifest', own, '--data', wide, ...sealed)).toHaveProperty('root');
+    expect(readFileSync(join(out, 'plan.json'))).toEqual(before);
+  });
+});
+
+it('what model export made of former weights goes with them, and nothing that another wrote', timeout, async () => {
+  const model = modelOf(2);
+  const [path, bare] = [join(folder, 'served'), join(folder, 'bare')];
+  const names = ['model.onnx', 'model.safetensors', 'interface.json'];
+  writeModel(path, model);
+  await runCommand('model', 'export', '--model', path, '--out', path);
+  expect(readdirSync(path)).toEqual(expect.arrayContaining(names));
+  const data = join(folder, 'served.csv');
+  writeFileSync(
+    data,
+    `c0,c1,y\n${Array.from({ length: 64 }, (_, i) => `${i % 7},${i % 5},${'ny'[i % 2]}\n`).join('')}`,
+  );
+  const files = ['--manifest', join(path, 'manifest.json'), '--data', data, '--out', path, '--validation', '0'];
+  const { json } = await runCommand('train', ...files);
+  const note = `${names.join(', ')}, which model export had made of the former model in --out, went with its weights`;
+  expect(json['notes']).toContain(note);
+  expect(readdirSync(path).filter((name) => names.includes(name))).toEqual([]);
+  for (const name of names) writeFileSync(join(path, name), name === 'model.onnx' ? handMadeOnnx : '{"input":{}}');
+  expect(writeModel(path, model)).toEqual([]);
+  expect(readdirSync(path)).toEqual(expect.arrayContaining(names));
+  mkdirSync(bare);
+  writeFileSync(join(bare, 'model.onnx'), exportOnnx(model.manifest, model.parameters));
+  expect(writeModel(bare, model)).toEqual([]);
+});
 
 it('the result of a job goes where no other model is, and may be fetched again', () => {
   const { manifest, header, parameters } = modelOf(2);

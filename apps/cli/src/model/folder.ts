@@ -19,6 +19,7 @@ import {
   type Weights,
 } from '#libs/step';
 import { usage, type DataOptions } from './data.js';
+import { dropOwnExports } from './own-exports.js';
 
 /** What a plan has beside its manifest. */
 interface PlanFile {
@@ -79,18 +80,27 @@ export interface ModelFolder {
 /**
  * Makes the folder of a trained model, before the work for it begins. The result of a job stays whole: beside other weights
  * its model.onnx and its evidence would speak of what is not there. A model of the same manifest is trained again in its
- * place; of another nobody may have the manifest any more.
+ * place; of another nobody may have the manifest any more. A plan is somebody's order to come, and says how data are read
+ * for the manifest beside it alone.
  *
  * @param replaces a model of another manifest too, as the user asks for
- * @throws ConfigurationError USAGE where the result of a job or a model of another manifest is
+ * @throws ConfigurationError USAGE where the result of a job, the plan of another manifest or a model of one is
  */
 export function makeModelFolder(folder: string, manifest: NetManifest, replaces = false): void {
   makeFolder(folder);
   const bundle = join(folder, 'job.vtb');
   const result = existsSync(bundle) ? bundle : originBeside(folder, '--out') && join(folder, deliveredName);
   if (result !== null) throw usage('--out without the result of a job, whose weights would be replaced', result);
-  const weights = join(folder, names.weights);
-  if (replaces || !existsSync(weights) || isOf(folder, manifest)) return;
+  if (isOf(folder, manifest)) return;
+  const [plan, weights] = [names.plan, names.weights].map((name) => join(folder, name)) as [string, string];
+  if (existsSync(plan)) {
+    throw usage(
+      '--out without the plan of another manifest, which stays beside --replace too',
+      plan,
+      'name another folder',
+    );
+  }
+  if (replaces || !existsSync(weights)) return;
   throw usage('--out without the trained model of another plan, which only --replace has replaced', weights);
 }
 
@@ -141,16 +151,25 @@ export function originBeside(folder: string, option: '--model' | '--out'): Origi
   }
 }
 
-/** Weights go first and come last: what is read in between, or was left by an end in between, is no model. */
-export function writeModel(folder: string, { manifest, header, parameters, tokenizer }: ModelFolder): void {
+/**
+ * Weights go first and come last: what is read in between, or was left by an end in between, is no model.
+ *
+ * @returns names of the files that `model export` made of the former weights, which go with them
+ */
+export function writeModel(
+  folder: string,
+  { manifest, header, parameters, tokenizer }: ModelFolder,
+): readonly string[] {
   checkParameters(manifest, parameters);
   const [weights, text] = [names.weights, tokenizerName].map((name) => join(folder, name)) as [string, string];
   if (existsSync(weights) && tokenizer === undefined) rmSync(text, { force: true });
+  const dropped = existsSync(weights) ? dropOwnExports(folder) : [];
   rmSync(weights, { force: true });
   writeWhole(join(folder, names.manifest), canonicalManifest(manifest));
   writeHeader(folder, header);
   if (tokenizer !== undefined) writeWhole(text, tokenizer);
   writeWhole(weights, encodeWeights(parameters));
+  return dropped;
 }
 
 /** @throws ConfigurationError FILE_*; Rejection MANIFEST_*, HEADER_*, WEIGHTS_* */

@@ -57,7 +57,7 @@ export interface TrainedReport {
     /** Left out because they have no label. */
     readonly unlabelled: number;
   };
-  /** What was left out or changed while the data was read. */
+  /** What was left out or changed while the data was read, and which files went with a former model. */
   readonly notes: readonly string[];
   readonly metrics: Measures | null;
   /** Of the same rows. */
@@ -168,7 +168,12 @@ async function train(request: Request, { onProgress, onEvaluation }: TrainingWat
     const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenParameters(m, start));
     const resumedFrom = report.resumedFrom ?? 0;
     const tokenizer = source.tokenizer?.bytes;
-    writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
+    const dropped = writeModel(request.out, {
+      manifest: m,
+      header,
+      parameters,
+      ...(tokenizer !== undefined && { tokenizer }),
+    });
     const metrics = validation === null ? null : await measured(m, header, parameters, validation);
     return {
       ...{ model: request.out, digest: `0x${report.best?.digest ?? report.digests[m.steps]!}` },
@@ -177,7 +182,7 @@ async function train(request: Request, { onProgress, onEvaluation }: TrainingWat
       ...{
         samplesPerSecond: report.samplesPerSecond,
         rows: rowsOf(m, imported),
-        notes: imported.report.notes,
+        notes: [...imported.report.notes, ...droppedWords(dropped)],
         metrics,
         baseline: validation === null ? null : baselineOf(m, header, validation),
         overfit: m.stop === null && resumedFrom === 0 ? overfitOf(header, curve) : null,
@@ -188,6 +193,11 @@ async function train(request: Request, { onProgress, onEvaluation }: TrainingWat
   } finally {
     drop();
   }
+}
+
+function droppedWords(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
+  return [`${names.join(', ')}, which model export had made of the former model in --out, went with its weights`];
 }
 
 function readings(header: DataHeader, { metrics }: EngineEvaluation): readonly Measured[] {

@@ -2,7 +2,7 @@
 import { decodeModel } from './decode.js';
 
 /** What `exportOnnx` writes as the producer of a file (libs/step/src/onnx/graph-builder.ts). */
-const ownProducer = 'veritrain';
+export const ownProducer = 'veritrain';
 
 /** TensorProto.DataType. */
 const [float32, uint8] = [1, 2];

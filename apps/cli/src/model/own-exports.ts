@@ -1,0 +1,57 @@
+/** Files that `model export` wrote into the folder of the model itself: with other weights they speak of what is not there. */
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Rejection } from '#attestation/base';
+import {
+  interfaceName,
+  isOwnInterface,
+  isOwnOnnx,
+  isOwnSafetensors,
+  onnxBytesMax,
+  safetensorsHeadMax,
+} from '#libs/models';
+
+interface Export {
+  readonly name: string;
+  /** Of bytes that are read, from the first. */
+  readonly bytesMax: number;
+  isOwn(head: Uint8Array): boolean;
+}
+
+const interfaceBytesMax = 64 * 1024 * 1024;
+
+const exports: readonly Export[] = [
+  { name: 'model.onnx', bytesMax: onnxBytesMax, isOwn: isOwnOnnx },
+  { name: 'model.safetensors', bytesMax: safetensorsHeadMax, isOwn: isOwnSafetensors },
+  { name: interfaceName, bytesMax: interfaceBytesMax, isOwn: isOwnInterface },
+];
+
+/** Leaves what anybody else wrote, and what leads to the evidence of a job. @returns names of the files that are gone */
+export function dropOwnExports(folder: string): readonly string[] {
+  const own = exports.filter(({ name, bytesMax, isOwn }) => {
+    const path = join(folder, name);
+    return existsSync(path) && statSync(path).isFile() && holds(isOwn, headOf(path, bytesMax));
+  });
+  for (const { name } of own) rmSync(join(folder, name));
+  return own.map(({ name }) => name);
+}
+
+function holds(isOwn: Export['isOwn'], head: Uint8Array): boolean {
+  try {
+    return isOwn(head);
+  } catch (error) {
+    if (error instanceof Rejection) return false;
+    throw error;
+  }
+}
+
+function headOf(path: string, bytesMax: number): Uint8Array {
+  if (statSync(path).size <= bytesMax) return readFileSync(path);
+  const file = openSync(path, 'r');
+  try {
+    const head = new Uint8Array(bytesMax);
+    return head.subarray(0, readSync(file, head));
+  } finally {
+    closeSync(file);
+  }
+}
