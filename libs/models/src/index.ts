@@ -16,6 +16,7 @@ export { planBrought, type Adapting, type Remedies } from './plan/bring.js';
 export { headOf, withNewHead, type NewHead } from './ops/new-head.js';
 export { fractionsOf, planModel, type PlanWish } from './plan/plan.js';
 export { inOwnUnits, integerInputs, lostInFloat32, realInputs, realOutputs, type OwnUnits } from './units.js';
+export { areErrorsClose, areSharesClose, isErrorByChance } from './losses/apart.js';
 export { overfitOf, type Overfit } from './losses/overfit.js';
 export { metricsOf, readingOf, type Measured } from './losses/readings.js';
 export { answers } from './losses/answers.js';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { DataHeader } from '#libs/step';
-import { baselineLines, ConstantAnswer } from './baseline.js';
+import { readingOf } from '#libs/models';
+import { baselineLines, ConstantAnswer, worseThan } from './baseline.js';
 
 const baseline = (label: DataHeader['label'], ...chunks: readonly (readonly number[])[]) => {
   const constant = new ConstantAnswer({ label });
@@ -48,4 +49,37 @@ it('of several labels is the commonest value of each, of text the commonest toke
   const vector = baseline({ kind: 'vector', count: 2, columns: [] }, [1, 0, 1, 0, 0, 1, 1, 0]);
   expect(vector.metrics).toEqual([{ name: 'label-accuracy', value: 6 / 8 }]);
   expect(baseline({ kind: 'tokens' }, [7, 3, 7, 1]).metrics).toEqual([{ name: 'accuracy', value: 0.5 }]);
+});
+
+it('is better than a model only beyond two standard errors: not by a row, nor by what two samples differ in', () => {
+  const classes = { kind: 'class', classes: 2, columns: [] } as const;
+  const vector = { kind: 'vector', count: 2, columns: [] } as const;
+  const shareOf = (label: typeof classes | typeof vector, rights: number, of: number, own: number) => {
+    const found = baseline(
+      label,
+      Array.from({ length: of }, (_, i) => Number(i < rights)),
+    );
+    const metric = label.kind === 'class' ? 'accuracy' : 'label-accuracy';
+    const measured = readingOf({ label }, { metric, numerator: BigInt(own), denominator: BigInt(of) });
+    return worseThan({ label }, found, [measured]);
+  };
+  expect(shareOf(classes, 60, 100, 59)).toBeUndefined();
+  expect(shareOf(classes, 60, 100, 61)).toBeUndefined();
+  expect(shareOf(classes, 60, 100, 40)).toEqual({ name: 'accuracy', value: 0.4, constant: 0.6 });
+  expect(shareOf(vector, 100, 100, 40)).toMatchObject({ name: 'label-accuracy', value: 0.4 });
+
+  const label = { kind: 'real', count: 1, frac: 12, columns: [] } as const;
+  const errorOf = (rows: number, rmse: number) => {
+    const found = baseline(
+      label,
+      Array.from({ length: rows }, (_, i) => (i % 2 === 0 ? 4096 : -4096)),
+    );
+    const numerator = BigInt(Math.round(rows * (rmse * 4096) ** 2));
+    return worseThan({ label }, found, [readingOf({ label }, { metric: 'sse', numerator, denominator: BigInt(rows) })]);
+  };
+  expect(errorOf(16, 1.05)).toBeUndefined();
+  expect(errorOf(16, 0.5)).toBeUndefined();
+  expect(errorOf(16, 1.5)).toMatchObject({ name: 'rmse', constant: 1 });
+  expect(errorOf(10_000, 1.05)).toMatchObject({ name: 'rmse' });
+  expect(errorOf(10_000_000, 1.005)).toBeUndefined();
 });

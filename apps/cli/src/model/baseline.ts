@@ -1,6 +1,6 @@
 /** What an answer that is always the same would measure on rows: a model that is no better has learned nothing of them. */
 import { readFileSync } from 'node:fs';
-import { readingOf, type Measured } from '#libs/models';
+import { areErrorsClose, areSharesClose, isErrorByChance, readingOf, type Measured } from '#libs/models';
 import { netRecordLayout, splitNetRecords, type DataHeader, type NetManifest } from '#libs/step';
 
 export interface Baseline {
@@ -119,16 +119,21 @@ interface Worse {
   readonly constant: number;
 }
 
-/** The first metric that the constant answer has, where a model's is worse: a larger error, a smaller share. */
+/** The first metric that the constant answer has, where a model's is clearly worse: a larger error, a smaller share. */
 export function worseThan(
+  { label }: Pick<DataHeader, 'label'>,
   { metrics: [constant] }: Baseline,
-  own: readonly { readonly metric: string; readonly name: string; readonly value: number }[],
+  own: readonly Pick<Measured, 'name' | 'value' | 'scale' | 'denominator'>[],
 ): Worse | undefined {
   const found = own.find(({ name }) => name === constant?.name);
   if (constant === undefined || found === undefined) return undefined;
-  const { metric, name, value } = found;
-  const isError = metric === 'sse' || metric === 'sae';
-  const isWorse = isError ? value > constant.value : value < constant.value;
+  const { name, value, scale, denominator } = found;
+  // Labels of one row are right and wrong together: a row counts once.
+  const rows = Number(denominator) / ('count' in label ? label.count : 1);
+  const isWorse =
+    label.kind === 'real'
+      ? !areErrorsClose(constant.value, value, scale, label.frac) && !isErrorByChance(constant.value, value, rows)
+      : value < constant.value && !areSharesClose(constant.value, value, rows);
   return isWorse ? { name, value, constant: constant.value } : undefined;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { to0x } from '#attestation/base';
 import { writeWhole } from '#libs/client';
 import { estimate, planBrought, type Adapting, type Agreement, type NewHead } from '#libs/models';
-import { encodeWeights, manifestDigest } from '#libs/step';
+import { encodeWeights, manifestDigest, type DataHeader } from '#libs/step';
 import { compareExported, compareFile } from './agreement.js';
 import { baselineOf, worseThan, type Baseline } from './baseline.js';
 import { readBrought, type BroughtOptions } from './brought.js';
@@ -46,7 +46,7 @@ export interface ImportedReport {
   readonly before: Measures;
   /** Of the same rows. */
   readonly baseline: Baseline;
-  /** The model is worse than a constant answer: it is likely taken for another than it is. */
+  /** The model is clearly worse than a constant answer: it is likely taken for another than it is. */
   readonly warnings: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export async function importModel(file: string, options: ImportOptions): Promise
     const compared = isAlone ? await compareExported(net, data) : await compareFile(brought.onnx!, net, data);
     const before = await measured(manifest, header, start, set);
     const baseline = baselineOf(manifest, header, set);
-    const warnings = brought.head === undefined ? poorWords(before, baseline, brought.onnx !== undefined) : [];
+    const warnings = brought.head === undefined ? poorWords(header, before, baseline, brought.onnx !== undefined) : [];
     const { dropped } = report;
     const left = dropped > 0 ? [`${dropped} rows without a label are left out`] : [];
     const notes = [...brought.messages, ...report.notes, ...left];
@@ -97,8 +97,8 @@ export async function importModel(file: string, options: ImportOptions): Promise
   }
 }
 
-function poorWords(before: Measures, baseline: Baseline, isOnnx: boolean): readonly string[] {
-  const worse = worseThan(baseline, before.metrics);
+function poorWords(header: DataHeader, before: Measures, baseline: Baseline, isOnnx: boolean): readonly string[] {
+  const worse = worseThan(header, baseline, before.metrics);
   if (worse === undefined) return [];
   const [own, constant] = [worse.value, worse.constant].map((value) => value.toPrecision(5));
   const remedy = isOnnx

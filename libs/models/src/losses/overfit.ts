@@ -1,5 +1,6 @@
 /** Whether a training went on past its best on the rows kept apart, by the metric that an early end goes by. */
 import type { DataHeader } from '#libs/step';
+import { areErrorsClose, areSharesClose } from './apart.js';
 import { objectiveOf } from './objective.js';
 import { readingOf, type Counted, type Measured } from './readings.js';
 
@@ -19,10 +20,6 @@ export interface Overfit {
 const clearly = 1.1;
 /** Nats: of a loss that ends near 0 any ratio is an accident. */
 const sameNats = 0.02;
-/** The same of a number's root mean square error, in parts of the label's scale. */
-const sameSpread = 0.01;
-/** Standard errors of a difference of shares: less than so many is an accident of a few rows. */
-const sameErrors = 2;
 
 /** @param curve by rising step @returns null where the last figures are about as good as the best, or there are none */
 export function overfitOf(
@@ -49,19 +46,14 @@ export function overfitOf(
 
 /** Whether two figures of the same rows lie so close that the difference says nothing. */
 function isSame({ label }: Pick<DataHeader, 'label'>, best: Measured, last: Measured): boolean {
-  const apart = Math.abs(last.value - best.value);
   switch (label.kind) {
     case 'class':
     case 'tokens':
       return last.mean - best.mean <= sameNats;
     case 'real':
-      // What 1 of the numerator is, as a root, is the last bit of the label in the figure's unit.
-      return apart <= sameSpread * Math.sqrt(last.scale) * 2 ** label.frac;
-    case 'vector': {
+      return areErrorsClose(best.value, last.value, last.scale, label.frac);
+    case 'vector':
       // Labels of one row are right and wrong together: a row counts once.
-      const rows = Number(last.denominator) / label.count;
-      const share = (best.value + last.value) / 2;
-      return apart <= sameErrors * Math.sqrt((2 * share * (1 - share)) / rows);
-    }
+      return areSharesClose(best.value, last.value, Number(last.denominator) / label.count);
   }
 }
