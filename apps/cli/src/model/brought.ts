@@ -80,7 +80,7 @@ function onnxModel(bytes: Uint8Array, options: BroughtOptions, { header, wish }:
     keepsEnd: header.label.kind === 'real' && classes === undefined,
   });
   checkInput(model, header);
-  const takesIntegers = ends.inputs === 'integers';
+  const takesIntegers = ends.inputs === 'integers' && !model.isTokens;
   const remedies: Remedies = {
     ...(ends.inputs === 'scaled' &&
       !model.isTokens && { first: 'say --inputs raw, if the file takes your own numbers' }),
@@ -111,7 +111,10 @@ function checkInput({ input, layers, isTokens }: ImportedModel, { features }: Da
     expected: `records of ${kind(isTokens)} [${input.shape.join()}], as the file takes them`,
     got: `${kind(features.dtype === 'tokens')} [${features.shape.join()}] in the data`,
     rule: 'libs/models/README.md',
-    action: 'give data of that shape, pictures and arrays with channels last (--size resizes pictures)',
+    action:
+      isTokens && features.dtype !== 'tokens'
+        ? "say --inputs raw, if the file's integers are your own numbers and no tokens"
+        : 'give data of that shape, pictures and arrays with channels last (--size resizes pictures)',
   });
 }
 

@@ -39,7 +39,7 @@ export function endsOf(bytes: Uint8Array, { inputs, outputs = inputs }: EndOptio
   if (taken === null) return { inputs: 'scaled', outputs: outputs ?? 'scaled', told: null };
   return {
     inputs: taken.what === 'integers' ? 'integers' : 'raw',
-    outputs: outputs ?? 'raw',
+    outputs: outputs ?? taken.answers,
     told: taken.isOwn ? ownTold : bytesTold,
   };
 }

@@ -66,7 +66,7 @@ interface ImportOptions {
   readonly keepsEnd?: boolean;
   /** Size of the one free axis that `sizes` does not name: the length of a sequence. */
   readonly freeSize?: number;
-  /** The file takes these numbers in place of the features': what lies between becomes part of its first layer. */
+  /** The file takes these numbers in place of the features': what lies between becomes part of its first layer. Without them int32 and int64 are tokens. */
   readonly real?: OwnUnits;
   /** The file answers with these numbers in place of the label's as the data set has it: its last layer takes both. */
   readonly answers?: OwnUnits;
@@ -138,8 +138,8 @@ function entryOf(
 ): { readonly value: Value; readonly dims: readonly number[] } {
   const { name, type } = input;
   checkSizes(input, options.sizes);
-  const isTokens = type === 6 || type === 7;
-  if (![1, 2, 3, 5, 10, 11, 16].includes(type) && !isTokens)
+  const isTokens = (type === 6 || type === 7) && options.real === undefined;
+  if (![1, 2, 3, 5, 6, 7, 10, 11, 16].includes(type))
     refuse('ONNX_INPUT', `input "${name}" of numbers`, `type ${type}`);
   const [first, ...rest] =
     input.dims ?? refuse('ONNX_INPUT', `input "${name}" with a shape`, 'none', 'export with example inputs');

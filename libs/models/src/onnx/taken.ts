@@ -6,16 +6,26 @@ export const ownProducer = 'veritrain';
 
 /** TensorProto.DataType. */
 const [float32, uint8] = [1, 2];
-const wholeTypes: readonly (number | undefined)[] = [uint8, 3, 5];
+/** Of an own file int32 too, as wide integers and tokens are exported. */
+const wholeTypes: readonly (number | undefined)[] = [uint8, 3, 5, 6];
+
+interface Taken {
+  readonly what: 'numbers' | 'integers';
+  readonly answers: 'scaled' | 'raw';
+  readonly isOwn: boolean;
+}
 
 /**
- * `numbers`: the user's own. `integers`: those of the data set, as an own file takes them that was exported so.
+ * `numbers`: the user's own. `integers`: those of the data set, as an own file takes them that was exported so; tokens too.
+ * `answers`: whether numbers are in the label's own unit; an own file that was exported without it ends as a net does.
  * @throws Rejection as `importOnnx` does of a file that is none
  */
-export function takenBy(bytes: Uint8Array): { readonly what: 'numbers' | 'integers'; readonly isOwn: boolean } | null {
-  const { producer, inputs } = decodeModel(bytes);
+export function takenBy(bytes: Uint8Array): Taken | null {
+  const { producer, inputs, nodes, outputs } = decodeModel(bytes);
   const type = inputs[0]?.type;
   const isOwn = producer === ownProducer;
-  if (isOwn && wholeTypes.includes(type)) return { what: 'integers', isOwn };
-  return (isOwn && type === float32) || type === uint8 ? { what: 'numbers', isOwn } : null;
+  const last = nodes.find((node) => node.outputs.includes(outputs[0]?.name ?? ''));
+  const answers = isOwn && last?.op === 'Clip' ? 'scaled' : 'raw';
+  if (isOwn && wholeTypes.includes(type)) return { what: 'integers', answers, isOwn };
+  return (isOwn && type === float32) || type === uint8 ? { what: 'numbers', answers, isOwn } : null;
 }
