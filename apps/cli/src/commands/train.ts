@@ -32,7 +32,10 @@ export function addTrainCommand(program: Command): void {
     .option('--manifest <file>', 'fxt/2 manifest, with --data and --out; fxt/1 with --images and --labels')
     .option('--data <file>', 'csv, tsv, parquet, npy, npz, idx, jsonl, txt, or a folder of pictures')
     .option('--out <folder>', 'where the trained model goes')
-    .option('--replace', 'with --out: in the place of a model of another manifest too, never of the result of a job')
+    .option(
+      '--replace',
+      'with --out: in the place of a model of another manifest too, never beside its plan.json, nor of the result of a job, which job.vtb or the delivered model.onnx in the folder tells',
+    )
     .option('--images <file>', 'IDX file of unsigned bytes')
     .option('--vector <file>', 'fxt/2 manifest with a member data that names its records, in place of the others')
     .addOption(

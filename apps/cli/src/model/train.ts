@@ -77,7 +77,7 @@ interface Request extends DataOptions {
   readonly manifest: string;
   readonly data: string;
   readonly out: string;
-  /** A trained model of another manifest may go; the result of a job never does. */
+  /** A trained model of another manifest may go; a plan of one and what is known as the result of a job never do. */
   readonly replace?: boolean;
   readonly threads: number;
   readonly carrier?: 'auto' | 'float64';
@@ -167,13 +167,8 @@ async function train(request: Request, { onProgress, onEvaluation }: TrainingWat
     });
     const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenParameters(m, start));
     const resumedFrom = report.resumedFrom ?? 0;
-    const tokenizer = source.tokenizer?.bytes;
-    const dropped = writeModel(request.out, {
-      manifest: m,
-      header,
-      parameters,
-      ...(tokenizer !== undefined && { tokenizer }),
-    });
+    const model = { manifest: m, header, parameters, ...(source.tokenizer && { tokenizer: source.tokenizer.bytes }) };
+    const dropped = writeModel(request.out, model);
     const metrics = validation === null ? null : await measured(m, header, parameters, validation);
     return {
       ...{ model: request.out, digest: `0x${report.best?.digest ?? report.digests[m.steps]!}` },
