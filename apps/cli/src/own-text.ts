@@ -3,10 +3,10 @@
  * what moves the cursor or turns a line around; joiners and marks belong to how languages are written. What a stranger may
  * have written is `visibleText` of libs/review.
  */
+import { asCode } from '#libs/review';
+
 const moving = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\u{E0000}-\u{E007F}]/gu;
 const movingBeside = /(?!\r?\n|\t)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\u{E0000}-\u{E007F}]/gu;
-
-const asCode = (sign: string): string => `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
 /** On one line. */
 export function ownLine(text: string): string {

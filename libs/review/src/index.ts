@@ -40,6 +40,6 @@ export { isIdle } from './idle.js';
 export { isNeutral, judgedBy } from './judged-by.js';
 export { openReview, reviewBundle } from './judge.js';
 export type { LogExport } from '#attestation/log';
-export { visibleText } from './visible-text.js';
+export { asCode, visibleText } from './visible-text.js';
 export { workOf } from './work.js';
 export { startBorder, startParameters, startWeights } from './start.js';

@@ -8,5 +8,10 @@ const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]
  * code point, `⟨U+202E⟩`.
  */
 export function visibleText(text: string): string {
-  return text.replace(unseen, (sign) => `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`);
+  return text.replace(unseen, asCode);
+}
+
+/** A character as its code point, `⟨U+202E⟩`. */
+export function asCode(sign: string): string {
+  return `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }
