@@ -3,9 +3,9 @@ import { Tensor, type NamedTensors } from '#libs/onnx';
 import {
   borderShapes,
   packedTensors,
+  setIntegers,
+  setNumbers,
   sizeOf,
-  tensorIntegers,
-  tensorNumbers,
   type NetManifest,
   type Weights,
 } from '#libs/step';
@@ -17,48 +17,53 @@ export function packedState(m: NetManifest, state: Weights): NamedTensors {
     packedTensors(m).map(({ name, dims, parts, offset }) => {
       const all = new Float64Array(sizeOf(dims));
       let at = 0;
-      for (const part of parts) {
-        all.set(tensorNumbers(values.get(part.name)!.subarray(part.from, part.from + part.size)), at);
-        at += part.size;
+      for (const { name: own, from, size } of parts) {
+        setNumbers(all.subarray(at, (at += size)), values.get(own)!.subarray(from, from + size), offset);
       }
-      if (offset !== 0) for (let i = 0; i < all.length; i++) all[i]! += offset;
       return [name, new Tensor('float64', all, dims)];
     }),
   );
 }
 
 export function unpackedState(m: NetManifest, packed: NamedTensors): Weights {
-  const numbers = unpackedNumbers(m, packed);
+  const all = packedParts(m, packed);
   return borderShapes(m).map(({ name, dims }) => {
     const values = new BigInt64Array(sizeOf(dims));
-    for (const { from, read } of numbers.get(name)!) values.set(tensorIntegers(read()), from);
+    for (const { from, numbers, offset } of all.get(name)!) {
+      setIntegers(values.subarray(from, from + numbers.length), numbers, offset);
+    }
     return { name, dims, values };
   });
 }
 
 /** Largest magnitude of each tensor of the state that is asked for. */
 export function stateMagnitudes(m: NetManifest, packed: NamedTensors, names: readonly string[]): Map<string, number> {
-  const numbers = unpackedNumbers(m, packed);
-  const most = (values: Float64Array) => values.reduce((before, value) => Math.max(before, Math.abs(value)), 0);
-  return new Map(names.map((name) => [name, Math.max(...numbers.get(name)!.map(({ read }) => most(read())))]));
+  const all = packedParts(m, packed);
+  return new Map(names.map((name) => [name, Math.max(...all.get(name)!.map(magnitude))]));
 }
 
-/** Whole numbers from a place of a tensor on. */
+function magnitude({ numbers, offset }: Part): number {
+  let most = 0;
+  for (let i = 0; i < numbers.length; i++) most = Math.max(most, Math.abs(numbers[i]! - offset));
+  return most;
+}
+
+/** Whole numbers and an offset, from a place of a tensor on. */
 interface Part {
   readonly from: number;
-  readonly read: () => Float64Array;
+  readonly numbers: Float64Array;
+  readonly offset: number;
 }
 
 /** By name the parts of each tensor of the state. */
-function unpackedNumbers(m: NetManifest, packed: NamedTensors): ReadonlyMap<string, readonly Part[]> {
+function packedParts(m: NetManifest, packed: NamedTensors): ReadonlyMap<string, readonly Part[]> {
   const tensors = new Map<string, Part[]>();
   for (const { name, parts, offset } of packedTensors(m)) {
     const data = packed[name]!.data as Float64Array;
     let at = 0;
     for (const part of parts) {
-      const own = data.subarray(at, (at += part.size));
-      const read = () => (offset === 0 ? own : own.map((value) => value - offset));
-      tensors.set(part.name, [...(tensors.get(part.name) ?? []), { from: part.from, read }]);
+      const numbers = data.subarray(at, (at += part.size));
+      tensors.set(part.name, [...(tensors.get(part.name) ?? []), { from: part.from, numbers, offset }]);
     }
   }
   return tensors;

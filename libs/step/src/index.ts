@@ -22,7 +22,7 @@ export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export { checkBounds } from './bounds.js';
 export { provability, unscaledLimbs, type Provability, type UnscaledLimbs } from './provability.js';
 export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
-export { tensorBytes, tensorIntegers, tensorNumbers, tensorValues } from './int64.js';
+export { setIntegers, setNumbers, tensorBytes, tensorIntegers, tensorNumbers, tensorValues } from './int64.js';
 export { below, wordStream } from './random.js';
 export {
   borderShapes,

@@ -19,29 +19,40 @@ export function tensorValues(bytes: Uint8Array): BigInt64Array {
   return values.map((_, i) => view.getBigInt64(8 * i, true));
 }
 
-/** Each element as `Number` has it: the nearest float64. From two words it takes a fifth of the time. */
+/** Each element as `Number` has it: the nearest float64. */
 export function tensorNumbers(values: BigInt64Array): Float64Array {
   const numbers = new Float64Array(values.length);
-  if (littleEndian) {
-    const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
-    for (let i = 0; i < numbers.length; i++) numbers[i] = words[2 * i + 1]! * 2 ** 32 + (words[2 * i]! >>> 0);
-  } else {
-    for (let i = 0; i < numbers.length; i++) numbers[i] = Number(values[i]!);
-  }
+  setNumbers(numbers, values);
   return numbers;
 }
 
-/** Inverse of `tensorNumbers` for whole numbers within ±2^63. From two words it takes a tenth of the time. */
+/** Inverse of `tensorNumbers` for whole numbers within ±2^63. */
 export function tensorIntegers(numbers: Float64Array): BigInt64Array {
   const values = new BigInt64Array(numbers.length);
+  setIntegers(values, numbers);
+  return values;
+}
+
+/** Writes each element and offset. From two words it takes a fifth of the time. @param numbers as many */
+export function setNumbers(numbers: Float64Array, values: BigInt64Array, offset = 0): void {
   if (littleEndian) {
-    const words = new Int32Array(values.buffer);
+    const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+    for (let i = 0; i < numbers.length; i++) numbers[i] = words[2 * i + 1]! * 2 ** 32 + (words[2 * i]! >>> 0) + offset;
+  } else {
+    for (let i = 0; i < numbers.length; i++) numbers[i] = Number(values[i]!) + offset;
+  }
+}
+
+/** Inverse of `setNumbers`. @param values as many */
+export function setIntegers(values: BigInt64Array, numbers: Float64Array, offset = 0): void {
+  if (littleEndian) {
+    const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
     for (let i = 0; i < numbers.length; i++) {
-      words[2 * i] = numbers[i]! | 0;
-      words[2 * i + 1] = Math.floor(numbers[i]! / 2 ** 32);
+      const number = numbers[i]! - offset;
+      words[2 * i] = number | 0;
+      words[2 * i + 1] = Math.floor(number * 2 ** -32);
     }
   } else {
-    for (let i = 0; i < numbers.length; i++) values[i] = BigInt(numbers[i]!);
+    for (let i = 0; i < numbers.length; i++) values[i] = BigInt(numbers[i]! - offset);
   }
-  return values;
 }

@@ -83,7 +83,7 @@ export function checkWeights(m: JobManifest, weights: Weights): void {
     const { values } = weights[index]!;
     const [low, high] = [Number(range.low), Number(range.high)];
     const outside = [low, high].every(Number.isSafeInteger)
-      ? tensorNumbers(values).findIndex((value) => value > high || value < low)
+      ? firstOutside(tensorNumbers(values), low, high)
       : values.findIndex((value) => value > range.high || value < range.low);
     if (outside < 0) return;
     refuse(
@@ -93,6 +93,12 @@ export function checkWeights(m: JobManifest, weights: Weights): void {
       'libs/step/SPEC.md §7',
     );
   });
+}
+
+/** −1 where there is none. */
+function firstOutside(numbers: Float64Array, low: number, high: number): number {
+  for (let i = 0; i < numbers.length; i++) if (numbers[i]! > high || numbers[i]! < low) return i;
+  return -1;
 }
 
 /** @throws Rejection WEIGHTS_SHAPE */
