@@ -1,7 +1,8 @@
 /** Products that the engine takes by bytes, and as float64 takes them: both as the reference has them (libs/step/SPEC.md §26). */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { buildNetTrainGraph, type NetManifest } from '#libs/step';
+import { InferenceSession, sessionOptions, Tensor } from '#libs/onnx';
+import { buildNetTrainGraph, encodeModel, GraphBuilder, type NetManifest } from '#libs/step';
 import {
   engineOutcome,
   randomExamples,
@@ -10,6 +11,8 @@ import {
   seeded,
   smallNet,
 } from '#test/net-agreement';
+import { byteRowsMax, emitSlicedSums } from '../../libs/step/src/net/byte-products.js';
+import { NetEmitter } from '../../libs/step/src/net/emitter.js';
 
 const lr = { frac: 24, points: [[0, 1 << 16]] };
 const optimizer = { kind: 'adamw', beta1: [13, 7], beta2: [1, 10], lr };
@@ -20,9 +23,12 @@ const convolution = fc.record({
   pad: fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 4, maxLength: 4 }),
 });
 
-/** Whether a graph has such a product; names of ops stand in a model as they are. */
-const hasProduct = (m: NetManifest, hasBytes: boolean): boolean =>
-  Buffer.from(buildNetTrainGraph(m, { isQuick: true, isWatched: false, hasBytes }).model).includes('MatMulInteger');
+/** Names of ops stand in a model as they are. */
+const modelOf = (m: NetManifest, hasBytes: boolean): Buffer =>
+  Buffer.from(buildNetTrainGraph(m, { isQuick: true, isWatched: false, hasBytes }).model);
+
+/** Whether a graph has such a product. */
+const hasProduct = (m: NetManifest, hasBytes: boolean): boolean => modelOf(m, hasBytes).includes('MatMulInteger');
 
 async function agrees(m: NetManifest, seed: number, sizes: readonly [number, number]): Promise<void> {
   const next = seeded(seed);
@@ -64,6 +70,55 @@ it.each([2 ** -8, 1 - 2 ** -20])('a dense layer on bytes that is moved in slices
   });
   expect([true, false].map((hasBytes) => hasProduct(m, hasBytes))).toEqual([true, false]);
   await agrees(m, 7, [size, 1]);
+});
+
+it('gradient sums of slices, at the ends of all ranges', async () => {
+  const [rows, fan, out] = [byteRowsMax, 5, 4];
+  const graph = new GraphBuilder('s');
+  const e = new NetEmitter(graph, {
+    ...{ isTraining: true, overflow: 'saturate', hasRoom: true, records: rows, prefix: '' },
+  });
+  emitSlicedSums(e, 'x', 'G', [3, 2]).forEach((sum, i) => e.output(sum, `D${i}`));
+  const model = graph.encode(
+    'sums',
+    [
+      { name: 'x', type: 'uint8', dims: [rows, fan] },
+      { name: 'G', type: 'float64', dims: [rows, out] },
+    ],
+    [3, 2].map((size, i) => ({ name: `D${i}`, type: 'int32', dims: [size, out] })),
+  );
+  const session = await InferenceSession.create(encodeModel(model), sessionOptions(1));
+  const next = seeded(11);
+  const x = Uint8Array.from({ length: rows * fan }, (_, i) => [255, 0, 1, 128, Math.floor(256 * next())][i % fan]!);
+  const G = Float64Array.from(
+    { length: rows * out },
+    (_, i) =>
+      [-(2 ** 15), 2 ** 15 - 1, [-129, -128, 127, 128][(i >> 2) % 4]!, Math.floor(2 ** 16 * next()) - 2 ** 15][
+        i % out
+      ]!,
+  );
+  const result = await session.run({
+    x: new Tensor('uint8', x, [rows, fan]),
+    G: new Tensor('float64', G, [rows, out]),
+  });
+  await session.release();
+  const expected = Array.from({ length: fan * out }, (_, at) =>
+    Array.from({ length: rows }, (_, row) => x[row * fan + Math.floor(at / out)]! * G[row * out + (at % out)]!).reduce(
+      (sum, term) => sum + term,
+      0,
+    ),
+  );
+  expect([...(result.D0!.data as Int32Array), ...(result.D1!.data as Int32Array)]).toEqual(expected);
+});
+
+it('a part of a batch with more rows than an int32 has room for takes its gradient sums in float32', () => {
+  const net = (batch: number) =>
+    smallNet([{ op: 'dense', out: 352 }, { op: 'relu' }, { op: 'dense', out: 3 }], {
+      ...{ batch, input: { shape: [200], frac: 8 }, optimizer },
+    });
+  const products = (m: NetManifest) => modelOf(m, true).toString('latin1').split('MatMulInteger').length - 1;
+  // Eight parts; three digits of the weights for each of them, and two bytes of the errors for each of three slices.
+  expect([8 * byteRowsMax, 16 * byteRowsMax].map((batch) => products(net(batch)))).toEqual([8 * 9, 8 * 3]);
 });
 
 it("a convolution whose errors are the loss's own is none of them, for 2^15 has no two bytes", () => {

@@ -25,7 +25,13 @@ async function computed(
   emit: (e: NetEmitter) => string,
 ): Promise<readonly number[]> {
   const graph = new GraphBuilder('r');
-  const e = new NetEmitter(graph, { isTraining: false, overflow: 'saturate', hasRoom: isRoomy, prefix: '' });
+  const e = new NetEmitter(graph, {
+    isTraining: false,
+    overflow: 'saturate',
+    hasRoom: isRoomy,
+    records: 0,
+    prefix: '',
+  });
   const info = (name: string) => ({ name, type: 'float64', dims }) as const;
   e.output(emit(e), 'y');
   const model = encodeModel(graph.encode('rounding', [info('x')], [info('y')]));

@@ -58,8 +58,7 @@ export function emitByteProduct(
  * @param G     whole numbers −2^15 … 2^15 − 1, [rows, out]
  */
 export function emitByteSums(e: NetEmitter, rows: string, G: string, { taps, bytes, C, out, total }: ByteSums): string {
-  const low = e.cast(e.cast(e.add(G, e.scalar(128)), 'int32'), 'int8');
-  const high = e.cast(e.cast(e.add(e.scale(G, -8), e.scalar(256)), 'int32'), 'int8');
+  const [low, high] = emitErrorBytes(e, G);
   const zeros = [-128, 0].map((zero) => e.node('Expand', [e.cast(e.scalar(zero), 'int8'), e.graph.axes(out)]));
   const left = e.transpose(rows, [1, 0]);
   const product = e.node('MatMulInteger', [left, e.concat([low, high], 1), '', e.concat(zeros, 0)]);
@@ -68,6 +67,31 @@ export function emitByteSums(e: NetEmitter, rows: string, G: string, { taps, byt
   const D = e.sum(e.mul(sums, e.graph.float64([bytes, 1, 2, 1], places)), [1, 3], 0);
   const flat = e.reshape(D, [taps * C, out]);
   return bytes === 1 ? flat : e.add(flat, e.scaled(total, -byteOffset));
+}
+
+/** Gradient sums that meet in an int32, at most: 255·2^15 of each stays within it. */
+export const byteRowsMax = 256;
+
+/**
+ * Gradient sums of slices of a parameter's rows, int32 each.
+ *
+ * @param x uint8 [rows, fan], at most `byteRowsMax` rows @param G whole numbers −2^15 … 2^15 − 1, [rows, out]
+ * @param sizes how much of the fan each slice has
+ */
+export function emitSlicedSums(e: ByteWriter, x: string, G: string, sizes: readonly number[]): readonly string[] {
+  const [low, high] = emitErrorBytes(e, G);
+  const [zero, power] = [e.cast(e.scalar(-128), 'int8'), e.cast(e.scalar(256), 'int32')];
+  return e.split(e.transpose(x, [1, 0]), sizes, 0).map((left) => {
+    const ofLow = e.node('MatMulInteger', [left, low, '', zero]);
+    return e.add(e.mul(e.node('MatMulInteger', [left, high]), power), ofLow);
+  });
+}
+
+/** The two bytes of G [rows, out], int8: the low one less 128, which is its zero point. */
+function emitErrorBytes(e: ByteWriter, G: string): readonly [string, string] {
+  const low = e.cast(e.cast(e.add(G, e.scalar(128)), 'int32'), 'int8');
+  const high = e.cast(e.cast(e.add(e.scale(G, -8), e.scalar(256)), 'int32'), 'int8');
+  return [low, high];
 }
 
 /**
@@ -114,6 +138,8 @@ export function emitDigitProduct(
     s,
   );
 }
+
+type ByteWriter = Pick<NetEmitter, 'add' | 'cast' | 'mul' | 'node' | 'scalar' | 'scale' | 'split' | 'transpose'>;
 
 interface ByteProduct {
   readonly taps: number;

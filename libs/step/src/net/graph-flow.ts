@@ -44,7 +44,8 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
     overflow: manifest.overflow,
     hasRoom: hasRoom(net),
     isQuick: way.isQuick,
-    bytes: way.hasBytes === true ? { parts: batchParts(net), output: net.output.id } : undefined,
+    records: manifest.batch / batchParts(net),
+    bytes: way.hasBytes === true ? { output: net.output.id } : undefined,
     prefix: 'step.',
   });
   const groups = carriedGroups(net).map((group) => emittedGroup(e, net, group));

@@ -44,7 +44,13 @@ export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetT
   const net = netOf(m);
   const outer = new GraphBuilder('o');
   const frozen = net.parameters.filter(({ isFrozen }) => isFrozen);
-  const e = new NetEmitter(outer, { isTraining: true, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' });
+  const e = new NetEmitter(outer, {
+    isTraining: true,
+    overflow: m.overflow,
+    hasRoom: hasRoom(net),
+    records: 0,
+    prefix: '',
+  });
   const names = computeCopies(e, frozen, '');
   const carried = carriedTensors(net);
   const states = carried.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
@@ -102,8 +108,8 @@ export function buildNetForwardGraph(m: NetManifest, hasBytes = false): NetForwa
   const net = netOf(m);
   const graph = new GraphBuilder('e');
   const e = new NetEmitter(graph, {
-    ...{ isTraining: false, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' },
-    bytes: hasBytes ? { parts: Infinity, output: '' } : undefined,
+    ...{ isTraining: false, overflow: m.overflow, hasRoom: hasRoom(net), records: 0, prefix: '' },
+    bytes: hasBytes ? { output: '' } : undefined,
   });
   const names = computeCopies(e, net.parameters, '');
   const passes = emitForward(e, net, 'features', names);

@@ -3,6 +3,7 @@
  * (libs/step/SPEC.md §26).
  */
 import type { ElementType, GraphBuilder } from '../onnx/graph-builder.js';
+import { byteRowsMax, emitSlicedSums } from './byte-products.js';
 
 /** A number of each step that leaves the graph, and must stay below 2^24 for the call to count. */
 export interface Check {
@@ -12,9 +13,18 @@ export interface Check {
 interface Factors {
   readonly left: string;
   readonly right: string;
-  readonly leftMax: number;
+  /** Where few bits are sure on the left. */
+  readonly narrow?: Narrow | undefined;
   /** Whether it is taken as (rightᵀ·left)ᵀ: what a transposed factor costs shows where it is much the wider. */
   readonly isTurned: boolean;
+}
+
+interface Narrow {
+  readonly rows: number;
+  /** Largest magnitude on the left. */
+  readonly leftMax: number;
+  /** Whether products may be taken by bytes, and the right has 16 bits. */
+  readonly hasDigits: boolean;
 }
 
 type Attributes = Parameters<GraphBuilder['node']>[2];
@@ -31,12 +41,13 @@ interface Writer {
   add(x: string, y: string): string;
   sub(x: string, y: string): string;
   mul(x: string, y: string): string;
-  sum(x: string, axis: number): string;
+  columnSums(x: string, rows: number): string;
   transpose(x: string, perm: readonly number[]): string;
   cast(x: string, to: ElementType): string;
   bytesOf(name: string): string | undefined;
   joined(names: readonly string[]): string;
-  split(x: string, sizes: readonly number[]): readonly string[];
+  split(x: string, sizes: readonly number[], axis?: number): readonly string[];
+  affine(x: string, factor: number, addend: number): string;
 }
 
 /** A product of bytes in float32 is worth its check. */
@@ -48,17 +59,14 @@ export class RowSums {
 
   constructor(private readonly e: Writer) {}
 
-  /**
-   * @param leftMax largest magnitude on the left, where few bits are sure
-   * @returns a name that the methods below read
-   */
-  add(left: string, right: string, leftMax = Infinity): string {
-    return this.#named([{ left, right, leftMax, isTurned: false }]);
+  /** @returns a name that the methods below read */
+  add(left: string, right: string, narrow?: Narrow): string {
+    return this.#named([{ left, right, narrow, isTurned: false }]);
   }
 
   /** The same for a right side of few columns. */
   addNarrow(left: string, right: string): string {
-    return this.#named([{ left, right, leftMax: Infinity, isTurned: true }]);
+    return this.#named([{ left, right, isTurned: true }]);
   }
 
   /** Of gradient sums of parts of a batch; each a name of `add`, of this, or a tensor. */
@@ -83,16 +91,37 @@ export class RowSums {
     return this.#products(factors, 2 ** -s, half === 0 ? undefined : e.scalar(half))!;
   }
 
-  /** The same in joined parts of so many elements; of a product in float32 each is made float64 by itself. */
-  movedParts(D: string, s: number, sizes: readonly number[]): readonly string[] {
+  /**
+   * The same in joined parts of so many rows of D; of a product by bytes or in float32 each is made float64 by itself.
+   *
+   * @param columns of D
+   */
+  movedParts(D: string, s: number, sizes: readonly number[], columns: number): readonly string[] {
     const { e } = this;
-    const [factor, ...others] = this.#factors.get(D) ?? [];
+    const elements = sizes.map((size) => size * columns);
+    const factors = this.#factors.get(D) ?? [];
+    const half = s > 0 ? e.half(s) : 0;
+    if (factors.length > 0 && factors.every((one) => this.#hasDigits(one))) {
+      const parts = factors.map(({ left, right }) => emitSlicedSums(e, e.bytesOf(left)!, right, sizes));
+      return sizes.map((_, at) => {
+        const sums = parts.map((slices) => e.cast(e.joined([slices[at]!]), 'float64'));
+        return e.affine(
+          sums.reduce((sum, part) => e.add(sum, part)),
+          2 ** -s,
+          half,
+        );
+      });
+    }
+    const [factor, ...others] = factors;
     if (factor === undefined || others.length > 0 || factor.isTurned || !this.#isQuick(factor)) {
-      return e.split(e.joined([this.moved(D, s)]), sizes);
+      return this.#cut(this.moved(D, s), elements);
     }
     const product = this.#single(factor, { alpha: { float: 2 ** -s }, transA: { int: 1 } });
-    const half = s > 0 ? e.half(s) : 0;
-    return e.split(e.joined([product]), sizes).map((part) => e.moved(e.cast(part, 'float64'), half));
+    return this.#cut(product, elements).map((part) => e.moved(e.cast(part, 'float64'), half));
+  }
+
+  #cut(D: string, sizes: readonly number[]): readonly string[] {
+    return this.e.split(this.e.joined([D]), sizes);
   }
 
   /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
@@ -130,19 +159,23 @@ export class RowSums {
     }, addend);
   }
 
-  #isQuick({ leftMax }: Factors): boolean {
-    return this.e.options.isQuick === true && leftMax <= byteMax;
+  #hasDigits({ left, narrow }: Factors): boolean {
+    return narrow?.hasDigits === true && narrow.rows <= byteRowsMax && this.e.bytesOf(left) !== undefined;
+  }
+
+  #isQuick({ narrow }: Factors): boolean {
+    return this.e.options.isQuick === true && narrow !== undefined && narrow.leftMax <= byteMax;
   }
 
   /**
    * alpha·leftᵀ·right as float32, alpha a power of 2. Every partial sum is at most leftMax times the sum of a column's magnitudes on the right;
    * while that is below 2^24, float32 carries it.
    */
-  #single({ left, right, leftMax }: Omit<Factors, 'isTurned'>, attributes: Attributes): string {
+  #single({ left, right, narrow }: Factors, attributes: Attributes): string {
     const { e } = this;
     const output = `check.${this.checks.length}`;
-    const columns = e.sum(e.node('Abs', [right]), 0);
-    const most = e.node('ReduceMax', [columns], { keepdims: { int: 0 } });
+    const { rows, leftMax } = narrow!;
+    const most = e.node('ReduceMax', [e.columnSums(e.node('Abs', [right]), rows)], { keepdims: { int: 0 } });
     e.graph.node('Mul', [most, e.scalar(leftMax)], {}, `${e.options.prefix}${output}`);
     this.checks.push({ output });
     return e.node('Gemm', [e.cast(e.bytesOf(left) ?? left, 'float32'), e.cast(right, 'float32')], attributes);

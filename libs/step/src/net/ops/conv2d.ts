@@ -11,6 +11,7 @@ import {
   backwardShift,
   biasAddend,
   emitBiasAddend,
+  emittedRows,
   forwardShift,
   isTrained,
   productBounds,
@@ -112,7 +113,7 @@ export const conv2d: NetOp<Conv2d> = {
   emitBackward(e, layer, G, { saved: { col, bytes } }, { Wc }, [wanted]) {
     const g = e.rows(G, layer.members.out);
     const [ofWeights, ofBias] = [isTrained(layer, 'W'), isTrained(layer, 'b')];
-    const total = ofBias || (ofWeights && bytes !== undefined) ? e.sum(g, 0, 0) : '';
+    const total = ofBias || (ofWeights && bytes !== undefined) ? e.columnSums(g, emittedRows(e, layer)) : '';
     const gradients = {
       ...(ofWeights && {
         W:
@@ -158,7 +159,7 @@ function emitByteRows(e: NetEmitter, layer: Layer, x: string): string | undefine
   const [{ element }, count] = [layer.inputs[0]!, bytesOf(layer)];
   const raw = e.bytesOf(x);
   if (bytes === undefined || element === 'int32' || (element === 'uint8' && raw === undefined)) return undefined;
-  const rows = Number(rowsIn(layer.batch / bytes.parts, layer.output.shape));
+  const rows = emittedRows(e, layer);
   const fits = Math.max(rows, count * fanOf(layer)) <= byteTermsMax && computeMax(layer.parameters.W!) <= byteWeightMax;
   if (!fits || layer.output.id === bytes.output) return undefined;
   const convolution = convolutionOf(layer);

@@ -79,10 +79,15 @@ export const dense: NetOp<Dense> = {
     return { output: e.sat(e.unrows(y, layer.output.shape), layer.output), saved: { rows } };
   },
   emitBackward(e, layer, G, { saved }, { Wc }, [wanted]) {
-    const g = e.rows(G, layer.members.out);
+    const [g, rows] = [e.rows(G, layer.members.out), emittedRows(e, layer)];
     const gradients = {
-      ...(isTrained(layer, 'W') && { W: e.rowSums.add(saved.rows!, g, Number(layer.inputs[0]!.max)) }),
-      ...(isTrained(layer, 'b') && { b: e.sum(g, 0, 0) }),
+      ...(isTrained(layer, 'W') && {
+        W: e.rowSums.add(saved.rows!, g, {
+          ...{ rows, leftMax: Number(layer.inputs[0]!.max) },
+          hasDigits: e.options.bytes !== undefined && e.options.bytes.output !== layer.output.id,
+        }),
+      }),
+      ...(isTrained(layer, 'b') && { b: e.columnSums(g, rows) }),
     };
     if (wanted !== true) return { inputs: [undefined], gradients };
     const R = e.roundedProduct(g, Wc!, backwardShift(layer), { transposeRight: 1 });
@@ -96,6 +101,8 @@ export const dense: NetOp<Dense> = {
   },
   unprovable: () => ['a dense layer of fxt 2 has no step proof: write the net as an fxt 1 manifest'],
 };
+
+type Emitter = Parameters<NetOp<Dense>['emitForward']>[0];
 
 /** A layer of a product, with or without a `scale`. */
 type Linear = NetLayer;
@@ -123,11 +130,7 @@ export function biasAddend(layer: Linear, b: readonly bigint[] | undefined): rea
   return b?.map((value) => roundShift(value, biasShift(layer)));
 }
 
-export function emitBiasAddend(
-  e: Parameters<NetOp<Dense>['emitForward']>[0],
-  layer: Linear,
-  b: string | undefined,
-): string | undefined {
+export function emitBiasAddend(e: Emitter, layer: Linear, b: string | undefined): string | undefined {
   return b === undefined ? undefined : e.round(b, biasShift(layer));
 }
 
@@ -175,6 +178,11 @@ export function productParameters(
   if (!bias) return [weight];
   const ofBias = { dims: [dims.at(-1)!], gradientFraction: g, gradientMax: rows * edgeMax };
   return [weight, { ...ofBias, role: 'b', start: 'zero', decays: false }];
+}
+
+/** Rows of a layer in a part of the batch. */
+export function emittedRows(e: Emitter, { output }: NetLayer): number {
+  return Number(rowsIn(e.options.records, output.shape));
 }
 
 /** Rows of a layer in a batch: all axes of its output but the last. */

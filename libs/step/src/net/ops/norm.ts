@@ -15,7 +15,7 @@ import {
 } from '../edge.js';
 import type { NetEmitter } from '../emitter.js';
 import { columnSums, rowsOf, type IntTensor } from '../tensor.js';
-import { isTrained, rowsIn } from './dense.js';
+import { emittedRows, isTrained, rowsIn } from './dense.js';
 import type { EmittedPass, NetOp, ParameterNames, ParameterValues, Passed, ReferenceRun } from './op.js';
 
 export interface Norm {
@@ -72,7 +72,7 @@ export function normFaces(isCentred: boolean): Faces {
     emitForward: (e, layer, [x], p) => emitForward(e, layer, x!, p, isCentred),
     emitBackward(e, layer, G, { saved }, p, [wanted]) {
       const width = layer.output.shape.at(-1)!;
-      const columns = (x: string): string => e.sum(e.rows(x, width), 0, 0);
+      const columns = (x: string): string => e.columnSums(e.rows(x, width), emittedRows(e, layer));
       const gradients = {
         ...(isTrained(layer, 'W') && { W: columns(e.mul(saved.n!, G)) }),
         ...(isTrained(layer, 'b') && { b: columns(G) }),

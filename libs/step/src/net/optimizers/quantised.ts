@@ -196,8 +196,9 @@ function emitMoved(e: NetEmitter, optimizer: Quantised, groups: readonly Emitted
     if (slice === undefined) {
       return e.joined(D.map((name, i) => e.rowSums.moved(name, shiftOf(parameters[i]!, optimizer))));
     }
-    const sizes = groups.flatMap((group) => (group.parameters[0] === one ? [group.slice!.size] : []));
-    const [first, ...others] = slices.get(one) ?? e.rowSums.movedParts(D[0]!, shiftOf(one, optimizer), sizes);
+    const columns = one.dims.at(-1)!;
+    const sizes = groups.flatMap((group) => (group.parameters[0] === one ? [group.slice!.size / columns] : []));
+    const [first, ...others] = slices.get(one) ?? e.rowSums.movedParts(D[0]!, shiftOf(one, optimizer), sizes, columns);
     slices.set(one, others);
     return first!;
   });
