@@ -8,7 +8,7 @@ import type { Net } from './net.js';
 import { netOps } from './ops/index.js';
 
 /** Bytes of the largest tensor of a part. */
-const partBytes = 2 ** 19;
+const partBytes = 2 ** 20;
 const partsMax = 8;
 
 /** @returns a divisor of the batch; 1 where an op counts elements within the whole batch */
