@@ -121,6 +121,22 @@ it('a part of a batch with more rows than an int32 has room for takes its gradie
   expect([8 * byteRowsMax, 16 * byteRowsMax].map((batch) => products(net(batch)))).toEqual([8 * 9, 8 * 3]);
 });
 
+it.each([
+  [
+    'a convolution',
+    { op: 'conv2d', k: [3, 3], out: 3 },
+    { shape: [3, 3, 1], dtype: 'int16', frac: 8 },
+    3,
+    1 - 2 ** -20,
+  ],
+  ['a dense layer in slices', { op: 'dense', out: 11 }, { shape: [2, 3200], frac: 8 }, 2, 2 ** -2],
+])('%s before a flatten has the errors of the loss, up to 2^15', async (_, layer, input, seed, weights) => {
+  const loss = { kind: 'softmax-ce', E: 15, k: 30 };
+  const m = smallNet([layer, { op: 'flatten' }], { input, g: 15, optimizer, loss });
+  // Scores so far apart that a share is 1.
+  await agrees(m, seed, [weights, 1]);
+});
+
 it("a convolution whose errors are the loss's own is none of them, for 2^15 has no two bytes", () => {
   const m = smallNet([{ op: 'conv2d', k: [2, 2], out: 3 }], {
     ...{ input: { shape: [3, 3, 1], dtype: 'int16', frac: 8 }, labelShape: [2, 2], g: 15, optimizer },

@@ -32,8 +32,8 @@ interface EmitterOptions {
   readonly hasRoom: boolean;
   /** Records of a part of the batch; 0 where nothing is summed over them. */
   readonly records: number;
-  /** Where products may be taken by bytes: the edge whose errors are the loss's, '' where there are none. */
-  readonly bytes?: { readonly output: string } | undefined;
+  /** Where products may be taken by bytes: edges whose errors are the loss's own, which reach 2^15. */
+  readonly bytes?: { readonly ofLoss: ReadonlySet<string> } | undefined;
   /** Of watch outputs and step inputs. */
   readonly prefix: string;
 }

@@ -45,7 +45,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
     hasRoom: hasRoom(net),
     isQuick: way.isQuick,
     records: manifest.batch / batchParts(net),
-    bytes: way.hasBytes === true ? { output: net.output.id } : undefined,
+    bytes: way.hasBytes === true ? { ofLoss: edgesOfLoss(net) } : undefined,
     prefix: 'step.',
   });
   const groups = carriedGroups(net).map((group) => emittedGroup(e, net, group));
@@ -127,6 +127,15 @@ function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {
   const { isMoved } = own[0]!;
   const W = isMoved ? e.later(() => e.carriedValue(carried!)) : carried!;
   return { group, W, isMoved, carried: { W: carried!, state } };
+}
+
+/** The output, and edges before it whose errors come back from it as they are. */
+function edgesOfLoss({ layers, output }: Net): ReadonlySet<string> {
+  const edges = new Set([output.id]);
+  for (const { id, op, inputs } of layers.toReversed()) {
+    if (edges.has(id) && netOps[op]!.keepsErrors === true) edges.add(inputs[0]!.id);
+  }
+  return edges;
 }
 
 /** Exact gradient sums by parameter, in the order of libs/step/SPEC.md §21, and errors by edge. */

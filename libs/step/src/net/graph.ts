@@ -109,7 +109,7 @@ export function buildNetForwardGraph(m: NetManifest, hasBytes = false): NetForwa
   const graph = new GraphBuilder('e');
   const e = new NetEmitter(graph, {
     ...{ isTraining: false, overflow: m.overflow, hasRoom: hasRoom(net), records: 0, prefix: '' },
-    bytes: hasBytes ? { output: '' } : undefined,
+    bytes: hasBytes ? { ofLoss: new Set() } : undefined,
   });
   const names = computeCopies(e, net.parameters, '');
   const passes = emitForward(e, net, 'features', names);

@@ -161,7 +161,7 @@ function emitByteRows(e: NetEmitter, layer: Layer, x: string): string | undefine
   if (bytes === undefined || element === 'int32' || (element === 'uint8' && raw === undefined)) return undefined;
   const rows = emittedRows(e, layer);
   const fits = Math.max(rows, count * fanOf(layer)) <= byteTermsMax && computeMax(layer.parameters.W!) <= byteWeightMax;
-  if (!fits || layer.output.id === bytes.output) return undefined;
+  if (!fits || bytes.ofLoss.has(layer.output.id)) return undefined;
   const convolution = convolutionOf(layer);
   if (count === 2)
     return e.rows(

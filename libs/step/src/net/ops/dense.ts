@@ -84,7 +84,7 @@ export const dense: NetOp<Dense> = {
       ...(isTrained(layer, 'W') && {
         W: e.rowSums.add(saved.rows!, g, {
           ...{ rows, leftMax: Number(layer.inputs[0]!.max) },
-          hasDigits: e.options.bytes !== undefined && e.options.bytes.output !== layer.output.id,
+          hasDigits: e.options.bytes?.ofLoss.has(layer.output.id) === false,
         }),
       }),
       ...(isTrained(layer, 'b') && { b: e.columnSums(g, rows) }),

@@ -7,6 +7,7 @@ export const flatten: NetOp<object> = {
   members: [],
   arity: 1,
   inherits: 'both',
+  keepsErrors: true,
   reads: ['uint8', 'int16'],
   parse: () => ({}),
   shape: (_, [input]) => ({ shape: [sizeOf(input!.shape)], max: input!.max < edgeMax ? input!.max : edgeMax }),

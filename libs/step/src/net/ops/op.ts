@@ -133,6 +133,8 @@ export interface NetOp<M extends object> {
   ): EmittedFlow;
   /** Numbers that a step hands to the graph, as `e.stepInput(layer)` [perStep.size]; absent: none. */
   readonly perStep?: { readonly size: number; values(layer: NetLayer<M>, step: number): readonly number[] };
+  /** Whether errors of its output are those of its input, as they came: nobody takes them to 16 bits. */
+  readonly keepsErrors?: true;
   /** Elements of the largest tensor that a graph makes of one record, where it is not the output. */
   widest?(layer: NetLayer<M>): number;
   /** Multiply-adds of a record's forward pass, where they are not one for each weight at each place of the output. */
