@@ -94,6 +94,7 @@ describe('renewals', () => {
     ['ATTESTATION_REFUSED', 'broker', 'BROKER_REFUSED'],
     ['ATTESTATION_REFUSED', 'broker', 'BROKER_SESSION_ENDED'],
     ['ATTESTATION_LAPSED', 'enclave', 'ATTESTATION_LAPSED'],
+    ['ATTESTATION_LAPSED', 'broker', 'BROKER_SESSION_LAPSED'],
   ])('end with %s and the enclave at the first refusal: %s says %s', async (code, at, said) => {
     const bad = bench((step) => (step === at ? new Rejection(said, why) : null));
     await expect.poll(bad.isClosed, patient).toBe(true);

@@ -107,9 +107,12 @@ function heardNothing(error: unknown): unknown {
   return null;
 }
 
+/** What enclave and broker say of a session that was not renewed in time: nothing was found against its platform. */
+const lapsed: ReadonlySet<string> = new Set(['ATTESTATION_LAPSED', 'BROKER_SESSION_LAPSED']);
+
 /** No fault of the job: another session goes on with it. */
 function refused({ code, detail }: Rejection): CollateralError {
-  return new CollateralError(code === 'ATTESTATION_LAPSED' ? code : 'ATTESTATION_REFUSED', {
+  return new CollateralError(lapsed.has(code) ? 'ATTESTATION_LAPSED' : 'ATTESTATION_REFUSED', {
     ...detail,
     got: `${code}: ${detail.got}`,
   });
