@@ -119,21 +119,10 @@ it.each([
   expect(await escrow.collect(kept.find(jobId)!)).toBe('commit');
 });
 
-it.each([
-  { end: 'is done', upTo: segments, stopped: {} },
-  { end: 'has no next step', upTo: 1, stopped: { stopped: { step: 4, tensor: 'w', detail: 'too large' } } },
-])('a run that $end after its job was given back is told to nobody', async ({ upTo, stopped }) => {
+/** @param train what the computing process does, up to the run's end @returns what the control plane is told */
+async function workOn(train: () => Promise<object>): Promise<unknown[]> {
   const told: unknown[] = [];
   const send = async (name: string, { code }: { code?: string }) => void told.push(code ?? name);
-  let collected: Promise<string> | undefined;
-  const train = async () => {
-    await lastMoment();
-    // A lease that the control plane hands out meanwhile hears nothing of it.
-    await new Promise<void>((letGo) => {
-      collected = escrow.collect(kept.find(jobId)!, letGo);
-    });
-    return { borders: run().slice(0, upTo + 1), result: new Uint8Array(1), ...stopped };
-  };
   const parts = {
     ...{ settings: settings(), kept, escrow, controlPlane: { send } },
     witness: { checkRoom: () => undefined, keepInput: async () => undefined, isWhole: () => true },
@@ -147,9 +136,37 @@ it.each([
   };
   const lease = { leaseId: '11111111-1111-4111-8111-111111111111', fence: 1, expiresAt: 1, job: offered };
   await runLease(lease as unknown as LeaseGrant, parts, new AbortController().signal);
+  return told;
+}
+
+it.each([
+  { end: 'is done', upTo: segments, stopped: {} },
+  { end: 'has no next step', upTo: 1, stopped: { stopped: { step: 4, tensor: 'w', detail: 'too large' } } },
+])('a run that $end after its job was given back is told to nobody', async ({ upTo, stopped }) => {
+  let collected: Promise<string> | undefined;
+  const train = async () => {
+    await lastMoment();
+    // A lease that the control plane hands out meanwhile hears nothing of it.
+    await new Promise<void>((letGo) => {
+      collected = escrow.collect(kept.find(jobId)!, letGo);
+    });
+    return { borders: run().slice(0, upTo + 1), result: new Uint8Array(1), ...stopped };
+  };
+  const told = await workOn(train);
   expect(await collected).toBe('resign');
   expect(await state()).toBe('Resigned');
   // Of the lease it is told that it is over: nobody waits for it until it expires.
   expect(told).toEqual([pattern.leaseEntrusted, pattern.leaseRunning, 'LEASE_GIVEN_BACK']);
   expect(kept.find(jobId)).toMatchObject({ borders: null, delivery: null });
+});
+
+it('a job whose resignation the chain has yet to take is refused before anything is asked for it', async () => {
+  await market.as('provider').accept(terms, keccak(drawSeed(accountSecret, terms)));
+  await market.as('provider').start(terms, releaseOf(market, terms, null));
+  kept.open(jobId, encodeJobSpec(job.spec), encodeTerms(terms));
+  kept.markStaked(jobId);
+  kept.markGivenBack(jobId);
+  const train = vi.fn();
+  expect(await workOn(train)).toEqual(['LEASE_GIVEN_BACK']);
+  expect(train).not.toHaveBeenCalled();
 });

@@ -52,6 +52,7 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
   const offer = readOffer(job, settings);
   checkTerms(offer, escrow.account, settings.escrow);
   kept.checkTerms(offer.jobId, encodeTerms(offer.terms));
+  checkNotGivenBack(offer.jobId, kept);
   await checkFloor(offer, settings);
   const entrusted = await entrust(offer, settings, stop);
   const { logged } = entrusted.release;
@@ -65,6 +66,7 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
   if (sampled) witness.checkRoom(jobId, offer.spec, await open());
   kept.open(jobId, offer.specBytes, encodeTerms(offer.terms));
   if (sampled) await witness.keepInput(jobId, await open());
+  checkOurs(jobId, kept);
   kept.markStaked(jobId);
   const transactions = await escrow.engage(offer, entrusted.release);
   watch.event('engaged', { job: job.jobId, escrow: job.escrowId });
@@ -201,6 +203,14 @@ async function giveUp(offer: OfferedJob, end: Stopped, lease: LeaseRef, parts: N
 /** A run of a job that goes back would be had for nothing: to be called at once before it is kept. @throws CollateralError LEASE_GIVEN_BACK */
 function checkOurs(jobId: string, kept: NodeParts['kept']): void {
   if (kept.find(jobId)?.isGivenBack !== false) throw givenBack();
+}
+
+/**
+ * The chain may have yet to take the resignation: the control plane hands the job out until then. To be called before anything
+ * is asked or done for it. @throws CollateralError LEASE_GIVEN_BACK
+ */
+function checkNotGivenBack(jobId: string, kept: NodeParts['kept']): void {
+  if (kept.find(jobId)?.isGivenBack === true) throw givenBack();
 }
 
 /** Without a seal the contract hears it in jobs that can be challenged alone (contracts/SPEC.md §6). */
