@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keccak, to0x, toHex, utf8 } from '#attestation/base';
 import { bordersRoot, encodeTerms, jobIdOf, runKeysDigest, type Terms } from '#attestation/records';
 import { termsFor } from '#libs/client';
@@ -22,6 +22,7 @@ import {
   type Market,
   type Role,
 } from '#test/escrow-market';
+import { lookUntilBelieved, turnSteadyTime } from '#test/steady-time';
 import { tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import { collectEscrow, type HandOverParts } from '../../apps/host-agent/src/hand-over.js';
 import { openPendingEscrows, type PendingEscrows, type PendingResult } from '../../apps/host-agent/src/pending.js';
@@ -51,6 +52,7 @@ beforeEach(async () => {
   provider = createProvider(settings as unknown as HostSettings, pending);
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   provider?.close();
   await market?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -159,4 +161,31 @@ describe('a run whose seal was taken away, which nobody has proved', () => {
     expect(await collect()).toBe('lapse');
     expect(await stateOf(terms)).toBe('Voided');
   });
+});
+
+it('a job without a run, of its enclave or of a prover, is given back in the last sixteenth, and the stake comes back', async () => {
+  const terms = ordered();
+  await engage(market, terms);
+  pending.save({
+    ...{ version: 2, jobId: jobIdOf(spec), lease: { leaseId: 'lease', fence: 1 }, terms: encodeTerms(terms) },
+    ...{ brokerUrl: 'http://127.0.0.1:9', key: addressBytes(enclaveKey.address), result: null },
+    ...{ told: false, stored: false, receipts: [] },
+  });
+  const wait = turnSteadyTime();
+  await lookUntilBelieved(collect, wait);
+  const pass = async (seconds: number): Promise<void> => {
+    wait(seconds);
+    await market.pass(seconds);
+  };
+  const { compute } = terms.windows;
+  // A prover that goes on from the enclave's checkpoint has until then.
+  await pass(0.9 * compute);
+  expect(await collect()).toBe('wait');
+  await pass(0.05 * compute);
+  expect(await collect()).toBe('resign');
+  expect(await stateOf(terms)).toBe('Resigned');
+  expect(await collect()).toBe('end');
+  const { address } = walletOf('provider');
+  expect(await market.as('provider').stakeOf(address, native)).toEqual({ free: 0n, locked: 0n });
+  expect(await market.as('client').creditOf(walletOf('client').address, native)).toBe(terms.price);
 });

@@ -108,10 +108,14 @@ function whileStarted(situation: Situation): Move {
   const isLast = isLastCall(terms, latest, timeAtLeast);
   if (lacksProofs) return isNewest && (isStopped || isLastMoment(terms, latest, timeAtLeast)) ? 'resign' : 'wait';
   if (delivery !== null) return isTold || isLast ? 'commit' : 'wait';
-  return isLast && isNewest && !mayBeProved(terms) ? 'resign' : 'wait';
+  const isOver = mayBeProved(terms) ? isLastMoment(terms, latest, timeAtLeast) : isLast;
+  return isOver && isNewest ? 'resign' : 'wait';
 }
 
-/** A node without a TEE may be at work on it, whose key nobody binds. */
+/**
+ * A node without a TEE may be at work on it, whose key nobody binds. One that has a run commits it from the last quarter on, and
+ * one that has none gives the job back in the last sixteenth: from then on this host may as well.
+ */
 function mayBeProved({ mode, dutySelectors }: Terms): boolean {
   return (mode & JobMode.reveal) === 0 && dutySelectors.length > 0;
 }
