@@ -1,7 +1,7 @@
 /** The host operator's side of the escrow: stake and start before the work, seal and reveal after it. */
 import { Wallet } from 'ethers';
 import { equalBytes, to0x, toHex } from '#attestation/base';
-import { bringsResult, decodeTerms, parseJobSpec, type Terms } from '#attestation/records';
+import { bringsResult, decodeTerms, escrowIdOf, parseJobSpec, type Terms } from '#attestation/records';
 import {
   addressBytes,
   ChainClock,
@@ -56,9 +56,9 @@ export function createProvider(
   const escrow = new SettlementClient(deployment, wallet, { confirmations, feePerGasMaxWei });
   const clock = new ChainClock();
   const own = ownSideOf(settings, escrow, addressBytes(wallet.address));
-  /** A lease and the collection may come to one escrow at once. */
-  const oneByOne = <T>({ jobId }: PendingEscrow, work: () => Promise<T>): Promise<T> =>
-    inTurn(`escrow of ${to0x(jobId)}`, work);
+  /** A lease and the collection may come to one escrow at once: a resignation on its way is over before another session works. */
+  const oneByOne = <T>(terms: Terms, work: () => Promise<T>): Promise<T> =>
+    inTurn(`escrow ${to0x(escrowIdOf(terms))}`, work);
   /** What is deposited for one job must not be taken out before it is locked. */
   const withStake = <T>(work: () => Promise<T>): Promise<T> => inTurn(`stake of ${wallet.address}`, work);
 
@@ -95,21 +95,22 @@ export function createProvider(
       const { state } = await escrow.job(terms);
       if (state === 'None' || state === 'Open') await checkProvedPlan(parseJobSpec(spec), deployment, rpc);
     },
-    engage: (terms, session) => engage(terms, session, engagement),
-    hasStarted: async (terms) => (await escrow.job(terms)).state === 'Started',
+    engage: (terms, session) => oneByOne(terms, () => engage(terms, session, engagement)),
+    hasStarted: (terms) => oneByOne(terms, async () => (await escrow.job(terms)).state === 'Started'),
     isOwed: async (terms) => !isEnded((await escrow.job(terms)).state),
-    commit: (held) => oneByOne(held, async () => void (await commit(held))),
+    commit: (held) => oneByOne(decodeTerms(held.terms), async () => void (await commit(held))),
     async hasCommitted({ terms, result }) {
       const { state, delivery } = await escrow.job(decodeTerms(terms));
       return state === 'Committed' && delivery === to0x(result.run.delivery);
     },
-    collect: (held) =>
-      oneByOne(held, async () => {
-        const terms = decodeTerms(held.terms);
+    collect(held) {
+      const terms = decodeTerms(held.terms);
+      return oneByOne(terms, async () => {
         const situation = await look(held, terms);
         const next = nextMove(situation);
         return move(held, terms, next, moveBesides(next, situation));
-      }),
+      });
+    },
     close: () => rpc.destroy(),
   };
 }
