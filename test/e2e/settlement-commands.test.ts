@@ -13,6 +13,7 @@ import {
   duties,
   engage,
   marketTerms,
+  native,
   openMarket,
   runOf,
   sealedRun,
@@ -218,6 +219,12 @@ describe('veritrain job', () => {
       amountWei: '0',
       transaction: null,
     });
+    const free = async () => (await market.as('provider').stakeOf(walletOf('provider').address, native)).free;
+    const kept = await free();
+    expect(kept).toBeGreaterThan(0n);
+    const taken = await runCommand('job', 'withdraw', '--free-stake', ...profileOf('provider'));
+    expect(taken.json).toMatchObject({ amountWei: String(kept), transaction: expect.any(String) });
+    expect(await free()).toBe(0n);
   });
 
   it('settle: draws with the seed, then ends the job of a node that does not prove', async () => {

@@ -60,6 +60,7 @@ export function addEscrowCommands(command: (name: string, description: string) =
   ofJob('resign', 'give a started escrow back as its provider: price to the client, stake to you').action(resign);
   command('withdraw', 'take out what escrows owe to this account')
     .option('--to <address>', 'who gets it; else this account', address)
+    .option('--free-stake', 'also the stake that no job holds, as a provider whose nodes are ended')
     .action(withdraw);
 }
 
@@ -153,9 +154,15 @@ async function resign(id: string, options: EscrowOptions): Promise<void> {
   });
 }
 
-async function withdraw(options: EscrowOptions & { readonly to?: string }): Promise<void> {
+interface WithdrawOptions extends EscrowOptions {
+  readonly to?: string;
+  readonly freeStake?: true;
+}
+
+async function withdraw(options: WithdrawOptions): Promise<void> {
   await onChain(options, async (chain) => {
     const native = new Uint8Array(20);
+    if (options.freeStake === true) await chain.escrow.stakeDownTo(native, 0n);
     const amount = await chain.escrow.creditOf(await chain.escrow.signer.getAddress(), native);
     const receipt = await chain.escrow.withdraw(
       native,
