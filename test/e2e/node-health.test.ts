@@ -58,4 +58,13 @@ describe('a node', () => {
     await system.start('control-plane');
     for (const [app, , parts] of nodes) await expect.poll(() => ready(app)).toEqual([200, parts]);
   });
+
+  it('of a host says what stake of its account it leaves when its operator ends it', async () => {
+    const log = () => readFileSync(join(folder, 'system', 'logs', 'host-agent.log'), 'utf8');
+    process.kill(system.pidOf('host-agent'), 'SIGTERM');
+    const native = `0x${'00'.repeat(20)}`;
+    await expect.poll(log, { timeout: 30_000 }).toContain(`"coin":"${native}","wei":"0","lockedWei":"0"`);
+    expect(log()).toContain('"msg":"stake-kept"');
+    await system.start('host-agent');
+  });
 });

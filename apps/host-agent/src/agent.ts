@@ -25,6 +25,7 @@ import { pattern, type NodeRegistered, type TeeKind } from '#libs/wire';
 import { withEndorsements } from './endorsements.js';
 import { collectEscrow, tellAgain } from './hand-over.js';
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
+import { tellKeptStake } from './kept-stake.js';
 import { openPendingEscrows } from './pending.js';
 import { createProvider } from './provider.js';
 import type { HostSettings } from './settings.js';
@@ -89,9 +90,11 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
     keepBeating(node, offer, held, parts, ended.signal),
     collectAll(collection, stop),
   ];
+  const tell = () => tellKeptStake(provider, watch);
+  const lastWord = Promise.all(loops).then(tell, () => undefined);
   return {
     nodeId: node.nodeId,
-    done: untilEnded(loops, stopping, () => {
+    done: untilEnded([...loops, lastWord], stopping, () => {
       sessions.close();
       provider.close();
       opened.close();

@@ -80,6 +80,7 @@ const parts: HandOverParts = {
       calls.push(`collect: ${move}`);
       return move;
     },
+    keptStake: async () => [],
     close: () => undefined,
   },
 };

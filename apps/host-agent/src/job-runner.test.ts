@@ -148,6 +148,7 @@ beforeEach(() => {
       commit: async () => void log.push('commit'),
       hasCommitted: async () => false,
       collect: async () => 'wait',
+      keptStake: async () => [],
       close: () => undefined,
     },
   };

@@ -21,7 +21,7 @@ beforeEach(async () => {
   const settings = {
     chain: { rpcUrl: market.anvil.url, deployment: market.deployment, pollingMs: 20, confirmations: 1 },
     providerSecret: walletOf('provider').privateKey,
-    ...{ escrow: { stakeMaxWei: 0n }, attestors: {}, snpPolicies: new Map() },
+    ...{ escrow: { stakeMaxWei: 0n, tokens: [] }, attestors: {}, snpPolicies: new Map() },
   };
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-host-'));
   provider = createProvider(settings as unknown as HostSettings, openPendingEscrows(folder));
@@ -32,11 +32,14 @@ afterEach(async () => {
   await market?.stop();
 });
 
-it('a lease of a job whose resignation is on its way waits for it, and is refused', async () => {
-  const terms = marketTerms({
+const ordered = () =>
+  marketTerms({
     ...{ mode: JobMode.tee | JobMode.reveal, dutySelectors: [] },
     windows: { compute, challenge: 100, ack: 100, reveal: 2000 },
   });
+
+it('a lease of a job whose resignation is on its way waits for it, and is refused', async () => {
+  const terms = ordered();
   await engage(market, terms);
   const held: PendingEscrow = {
     ...{ version: 2, jobId: terms.specDigest, lease: { leaseId: 'lease', fence: 1 }, terms: encodeTerms(terms) },
@@ -63,4 +66,13 @@ it('a lease of a job whose resignation is on its way waits for it, and is refuse
   expect(await collected).toBe('resign');
   expect(await hasStarted).toBe(false);
   await expect(engaged).rejects.toMatchObject({ code: 'HOST_ESCROW_ENDED' });
+});
+
+it('the stake that stays is told by what is free and what a job holds', async () => {
+  const token = `0x${'00'.repeat(20)}`;
+  expect(await provider.keptStake()).toEqual([{ token, free: 0n, locked: 0n }]);
+  const terms = ordered();
+  await engage(market, terms);
+  await market.as('provider').stakeUpTo(terms.token, 5n);
+  expect(await provider.keptStake()).toEqual([{ token, free: 5n, locked: terms.stake }]);
 });

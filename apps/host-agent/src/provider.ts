@@ -1,6 +1,6 @@
 /** The host operator's side of the escrow: stake and start before the work, seal and reveal after it. */
 import { Wallet } from 'ethers';
-import { equalBytes, to0x, toHex } from '#attestation/base';
+import { equalBytes, fromHex, to0x, toHex } from '#attestation/base';
 import { bringsResult, decodeTerms, escrowIdOf, parseJobSpec, type Terms } from '#attestation/records';
 import {
   addressBytes,
@@ -24,6 +24,13 @@ import type { Transaction } from './registration.js';
 import type { HostSettings } from './settings.js';
 import { limitsOn, resultBytesOf, type OwnSide } from './terms.js';
 
+interface KeptStake {
+  /** 0x-hexadecimal; zero: the native coin. */
+  readonly token: string;
+  readonly free: bigint;
+  readonly locked: bigint;
+}
+
 export interface Provider {
   /** What terms have to name, and what they may ask. */
   readonly own: OwnSide;
@@ -43,6 +50,8 @@ export interface Provider {
   hasCommitted(escrow: PendingResult): Promise<boolean>;
   /** Takes the next step towards the money. @returns which it was */
   collect(escrow: PendingEscrow): Promise<Move>;
+  /** Of this account, in the native coin and in every token that it takes. */
+  keptStake(): Promise<readonly KeptStake[]>;
   close(): void;
 }
 
@@ -110,6 +119,11 @@ export function createProvider(
         const next = nextMove(situation);
         return move(held, terms, next, moveBesides(next, situation));
       });
+    },
+    keptStake() {
+      const tokens = [to0x(new Uint8Array(20)), ...settings.escrow.tokens];
+      const inToken = async (token: string) => ({ token, ...(await escrow.stakeOf(wallet.address, fromHex(token))) });
+      return Promise.all(tokens.map(inToken));
     },
     close: () => rpc.destroy(),
   };
