@@ -11,7 +11,7 @@ import {
   seeded,
   smallNet,
 } from '#test/net-agreement';
-import { byteRowsMax, emitSlicedSums } from '../../libs/step/src/net/byte-products.js';
+import { byteRowsMax, emitSlicedSums } from '../../libs/step/src/net/byte-sums.js';
 import { NetEmitter } from '../../libs/step/src/net/emitter.js';
 
 const lr = { frac: 24, points: [[0, 1 << 16]] };

@@ -2,6 +2,7 @@
  * Exact products of whole numbers by their bytes (libs/step/SPEC.md §26): unsigned ones on the left, signed ones on the
  * right, sums in int32, which `MatMulInteger` takes in a fraction of float64's time on processors that have such products.
  */
+import { emitErrorBytes } from './byte-sums.js';
 import type { NetEmitter } from './emitter.js';
 
 /** Products of bytes that meet in one number, at most: 255·128 of each stays within int32. */
@@ -69,31 +70,6 @@ export function emitByteSums(e: NetEmitter, rows: string, G: string, { taps, byt
   return bytes === 1 ? flat : e.add(flat, e.scaled(total, -byteOffset));
 }
 
-/** Gradient sums that meet in an int32, at most: 255·2^15 of each stays within it. */
-export const byteRowsMax = 256;
-
-/**
- * Gradient sums of slices of a parameter's rows, int32 each.
- *
- * @param x uint8 [rows, fan], at most `byteRowsMax` rows @param G whole numbers −2^15 … 2^15 − 1, [rows, out]
- * @param sizes how much of the fan each slice has
- */
-export function emitSlicedSums(e: ByteWriter, x: string, G: string, sizes: readonly number[]): readonly string[] {
-  const [low, high] = emitErrorBytes(e, G);
-  const [zero, power] = [e.cast(e.scalar(-128), 'int8'), e.cast(e.scalar(256), 'int32')];
-  return e.split(e.transpose(x, [1, 0]), sizes, 0).map((left) => {
-    const ofLow = e.node('MatMulInteger', [left, low, '', zero]);
-    return e.add(e.mul(e.node('MatMulInteger', [left, high]), power), ofLow);
-  });
-}
-
-/** The two bytes of G [rows, out], int8: the low one less 128, which is its zero point. */
-function emitErrorBytes(e: ByteWriter, G: string): readonly [string, string] {
-  const low = e.cast(e.cast(e.add(G, e.scalar(128)), 'int32'), 'int8');
-  const high = e.cast(e.cast(e.add(e.scale(G, -8), e.scalar(256)), 'int32'), 'int8');
-  return [low, high];
-}
-
 /**
  * Digit `at` of `RS(x, s)` to the base 256, −128 … 127, as int8. x and offset go by a power of 2, and the offset ends there:
  * float64 carries every sum.
@@ -138,8 +114,6 @@ export function emitDigitProduct(
     s,
   );
 }
-
-type ByteWriter = Pick<NetEmitter, 'add' | 'cast' | 'mul' | 'node' | 'scalar' | 'scale' | 'split' | 'transpose'>;
 
 interface ByteProduct {
   readonly taps: number;

@@ -3,7 +3,7 @@
  * (libs/step/SPEC.md §26).
  */
 import type { ElementType, GraphBuilder } from '../onnx/graph-builder.js';
-import { byteRowsMax, emitSlicedSums } from './byte-products.js';
+import { byteRowsMax, emitSlicedSums } from './byte-sums.js';
 
 /** A number of each step that leaves the graph, and must stay below 2^24 for the call to count. */
 export interface Check {
