@@ -111,11 +111,13 @@ const parts = {
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
   review: lib('review', {
+    door: '^libs/review/src/(text/)?index\\.ts$',
     may: ['attestation', 'judge', 'transparency', 'step', 'proof', 'zk-commit', 'zk-groth16-commitment'],
     npm: ['@noble/curves', '@noble/hashes'],
     core: [],
   }),
   client: lib('client', {
+    door: '^libs/client/src/(files/)?index\\.ts$',
     may: [
       ...['attestation', 'judge', 'step', 'process', 'proof', 'zk-verifier', 'zk-commit', 'zk-groth16-commitment'],
       ...['review', 'sealing', 'settlement', 'data', 'models', 'transparency'],

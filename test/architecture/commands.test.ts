@@ -41,7 +41,7 @@ function unknownIn(program: Command, words: readonly string[]): string[] {
   ];
 }
 
-const program = createProgram();
+const program = await createProgram();
 const unknownCommands = (text: string): string[] =>
   commandLines(text).flatMap((line) =>
     calls(line).flatMap((words) => unknownIn(program, words).map((unknown) => `${words.join(' ')}: ${unknown}`)),

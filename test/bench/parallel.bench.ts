@@ -13,11 +13,11 @@ import {
   openApi,
   sealFiles,
   submitJob,
-  writeWhole,
   type Profile,
   type ServerEvent,
   type SubmitRequest,
 } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { canonicalManifest, profileManifest } from '#libs/step';
 import { mnistFiles } from '../../apps/cli/src/demo/mnist.js';
 import { startEmbedded } from '../../apps/cli/src/system/embedded.js';

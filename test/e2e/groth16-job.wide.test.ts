@@ -16,9 +16,9 @@ import {
   ownTerms,
   readPolicy,
   verifyBundleFile,
-  writeWhole,
   type CheckedResult,
 } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { verifyBundledProof, verifyBundledProofUnder } from '#libs/proof';
 import { startBorder } from '#libs/review';
 import { initialWeights, stateDigest } from '#libs/step';

@@ -4,7 +4,7 @@ import { JsonRpcProvider, Wallet } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keccak, to0x, toHex, utf8 } from '#attestation/base';
 import { encodeTerms, JobMode } from '#attestation/records';
-import { readSecret } from '#libs/client';
+import { readSecret } from '#libs/client/files';
 import { addressBytes, SettlementClient } from '#libs/settlement';
 import { startTestSystem, type TestSystem } from '#test/embedded';
 import { enclaveKey, marketTerms, native, releaseOf, window } from '#test/escrow-market';

@@ -20,10 +20,10 @@ import {
   sealFiles,
   submitJob,
   verifyBundleFile,
-  writeWhole,
   type CheckedResult,
   type Profile,
 } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import type { ProofUnit } from '#libs/proof';
 import { connect } from '#libs/settlement';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';

@@ -20,10 +20,10 @@ import {
   readPolicy,
   sealFiles,
   verifyBundleFile,
-  writeWhole,
   type CheckedResult,
   type Profile,
 } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import type { ProofUnit } from '#libs/proof';
 import { blockOfStep, initialWeights, sliceExamples, stateDigest, stepReference } from '#libs/step';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';

@@ -1,7 +1,7 @@
 /** What may be broken in a system on purpose; in a process by plant-main.ts, in the client here. */
 import { Wallet } from 'ethers';
 import { to0x } from '#attestation/base';
-import { readSecret } from '#libs/client';
+import { readSecret } from '#libs/client/files';
 import { connect } from '#libs/settlement';
 import type { FaultClient } from './jobs.js';
 

@@ -1,7 +1,7 @@
 /** Attestors beside an embedded system: the key broker's program with `--attest-only`, each a process with settings of its own. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeSecret } from '#libs/client';
+import { writeSecret } from '#libs/client/files';
 import { freePort } from '#libs/process';
 import { newSecret } from '../../apps/cli/src/system/keys.js';
 import { startApp, type RunningProcess } from '../../apps/cli/src/system/process.js';

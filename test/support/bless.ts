@@ -50,7 +50,7 @@ async function blessDatabaseSchema(): Promise<void> {
 }
 
 const artefacts: Readonly<Record<string, () => void | Promise<void>>> = {
-  'apps/cli/COMMANDS.md': () => writeFileSync('apps/cli/COMMANDS.md', renderReference(createProgram())),
+  'apps/cli/COMMANDS.md': async () => writeFileSync('apps/cli/COMMANDS.md', renderReference(await createProgram())),
   'libs/zk/COMPARISON.md': () => writeFileSync('libs/zk/COMPARISON.md', renderComparison()),
   'attestation/src/appraisal/policy.schema.json': () =>
     writeFileSync('attestation/src/appraisal/policy.schema.json', `${JSON.stringify(policyJsonSchema(), null, 2)}\n`),

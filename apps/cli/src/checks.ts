@@ -1,5 +1,6 @@
 /** How checks are shown to people: one line each, and what to do where one is not met. */
-import { visibleText, type Check } from '#libs/review';
+import { type Check } from '#libs/review';
+import { visibleText } from '#libs/review/text';
 
 const marks: Readonly<Record<Check['status'], string>> = {
   met: '✓',

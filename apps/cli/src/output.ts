@@ -4,8 +4,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidArgumentError } from 'commander';
 import { CodedError, fromHex } from '#attestation/base';
-import { fullDisk } from '#libs/client';
-import { visibleText } from '#libs/review';
+import { fullDisk } from '#libs/client/files';
+import { visibleText } from '#libs/review/text';
 import { ownLine, ownText } from './own-text.js';
 
 export interface OutputOptions {

@@ -3,7 +3,7 @@
  * what moves the cursor or turns a line around; joiners and marks belong to how languages are written. What a stranger may
  * have written is `visibleText` of libs/review.
  */
-import { asCode } from '#libs/review';
+import { asCode } from '#libs/review/text';
 
 const moving = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\u{E0000}-\u{E007F}]/gu;
 const movingBeside = /(?!\r?\n|\t)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\u{E0000}-\u{E007F}]/gu;

@@ -54,8 +54,8 @@ function commands(command: Command, words: readonly string[] = []): string[][] {
   return [[...words], ...command.commands.flatMap((sub) => commands(sub, [...words, sub.name()]))];
 }
 
-describe('help', () => {
-  const all = commands(createProgram()).map((words) => [words.join(' ') || 'veritrain', words] as const);
+describe('help', async () => {
+  const all = commands(await createProgram()).map((words) => [words.join(' ') || 'veritrain', words] as const);
 
   it('knows every command of the contract', () => {
     const names = all.map(([name]) => name);
@@ -398,13 +398,13 @@ describe('bundle verify', () => {
   });
 });
 
-describe('README.md', () => {
+describe('README.md', async () => {
   /** Commands without a command below them, by their full names. */
   const leaves = (command: Command, name: string): [name: string, command: Command][] =>
     command.commands.length === 0
       ? [[name, command]]
       : command.commands.flatMap((below) => leaves(below, `${name} ${below.name()}`));
-  const commands = new Map(leaves(createProgram(), 'veritrain'));
+  const commands = new Map(leaves(await createProgram(), 'veritrain'));
   const page = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
   const synopses = (page.match(/^veritrain .*(?:\n +.*)*/gm) ?? []).map((text) => text.replace(/\n +/g, ' '));
   const nameOf = (synopsis: string): string | undefined =>

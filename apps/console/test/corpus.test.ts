@@ -2,16 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CodedError } from '#attestation/base';
-import {
-  headingOf,
-  meanings,
-  policyFault,
-  reasonsOf,
-  reviewBundle,
-  statusOrder,
-  visibleText,
-  type Check,
-} from '#libs/review';
+import { headingOf, meanings, policyFault, reasonsOf, reviewBundle, statusOrder, type Check } from '#libs/review';
+import { visibleText } from '#libs/review/text';
 import { compared, fallen, simplyHolds, sorted } from '../src/reviewer/compare.js';
 import { chainOf, linkIds, linkOf, standingOf, type Link, type Standing } from '../src/reviewer/links.js';
 import { bringsBundle, bytesOfText, sortOut } from '../src/reviewer/open.js';

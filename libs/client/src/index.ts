@@ -12,7 +12,6 @@ export { shardPath } from './dataset/files.js';
 export { sealFiles, type SealRequest } from './dataset/seal-files.js';
 export { sealData, type SealDataRequest } from './dataset/seal-data.js';
 export { type Progress, type Watch } from './dataset/watch.js';
-export { fullDisk, makeFolder, readBytes, readJson, unreadable, unwritable, writeWhole } from './files.js';
 export { type BackendWish } from './job/backend.js';
 export { openChain, type ClientChain } from './job/chain.js';
 export { orderJob } from './job/order.js';
@@ -29,4 +28,3 @@ export { defaultSamples, submitJob, type SubmitRequest, type Submitted } from '.
 export { termsFor, type Agreed, type EscrowParties, type OnLapse, type Order } from './job/terms.js';
 export { readPolicy, readTrustPolicy } from './policy.js';
 export { loadProfile, openApi, type Profile } from './profile.js';
-export { readSecret, writeSecret } from './secrets.js';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ConfigurationError } from '#attestation/base';
 import { chainKinds, DeploymentJson } from '#libs/settlement';
 import { createApi, type ControlPlaneApi } from './api.js';
-import { readJson } from './files.js';
+import { readJson } from './files/files.js';
 
 const defaultProfile = '.veritrain/up/client.json';
 

@@ -9,7 +9,6 @@ export { faultOf, type Fault } from './fault.js';
 export { readGroth16Key } from './groth16-key.js';
 export type { Groth16Key } from '#libs/proof';
 export { headingOf, headings, reasonsOf, statusOrder, type HeadingId } from './heading.js';
-export { releaseVersion } from './release.js';
 export {
   differencesOf,
   encodeReport,
@@ -40,6 +39,5 @@ export { isIdle } from './idle.js';
 export { isNeutral, judgedBy } from './judged-by.js';
 export { openReview, reviewBundle } from './judge.js';
 export type { LogExport } from '#attestation/log';
-export { asCode, visibleText } from './visible-text.js';
 export { workOf } from './work.js';
 export { startBorder, startParameters, startWeights } from './start.js';

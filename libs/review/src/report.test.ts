@@ -12,11 +12,11 @@ import {
   openReport,
   parseReport,
   readSigningKey,
-  releaseVersion,
   reviewBundle,
   signReport,
   type Reviewer,
 } from './index.js';
+import { releaseVersion } from './text/index.js';
 
 const bundle = new Uint8Array(readFileSync(fixturePath('bundles/version-4.cbor')));
 const reviewer: Reviewer = { name: 'veritrain', version: '0.0.0', scriptSha256: null };

@@ -6,7 +6,7 @@ const accuracy = ['--accuracy', '--weights', 'w'];
 const segment = ['--from', '0', '--steps', '1'];
 
 async function refusal(...args: readonly string[]): Promise<unknown> {
-  const program = createProgram().configureOutput({ writeErr: () => undefined });
+  const program = (await createProgram()).configureOutput({ writeErr: () => undefined });
   program.commands.find((command) => command.name() === 'prove')!.configureOutput({ writeErr: () => undefined });
   return program.parseAsync(['node', 'veritrain', 'prove', ...files, ...args]).then(
     () => 'done',

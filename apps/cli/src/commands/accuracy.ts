@@ -1,13 +1,7 @@
 /** `veritrain prove --accuracy`, and what `proof verify` says of such a proof. */
 import { ConfigurationError, to0x } from '#attestation/base';
-import {
-  readJson,
-  requireManifest,
-  requireRecords,
-  requireWeights,
-  type RecordFiles,
-  type WeightFiles,
-} from '#libs/client';
+import { requireManifest, requireRecords, requireWeights, type RecordFiles, type WeightFiles } from '#libs/client';
+import { readJson } from '#libs/client/files';
 import { parseAccuracyDocument, verifyAccuracyBundle, type VerifiedAccuracyBundle } from '#libs/proof';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { runProver, type AccuracyReport } from '../proof/prover-process.js';

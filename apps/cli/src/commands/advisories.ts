@@ -3,15 +3,14 @@ import * as ed25519 from '@noble/ed25519';
 import type { Command } from 'commander';
 import { documentDigest, parseAdvisories, signAdvisories, verifyAdvisories, type Advisories } from '#attestation';
 import { ed25519Signer, fromUtf8, toHex } from '#attestation/base';
-import { readBytes, readSecret, writeWhole } from '#libs/client';
+import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { floorsBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { publicKey } from './policy.js';
 
 const fileBytesMax = 1024 * 1024;
 
-export function addAdvisoryCommands(program: Command): void {
-  const advisories = program.command('advisories').description('dated documents of what is not to be relied on');
+export function addAdvisoryCommands(advisories: Command): void {
   advisories
     .command('check')
     .argument('<file>', 'advisories as JSON')

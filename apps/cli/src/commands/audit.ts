@@ -9,8 +9,7 @@ interface AuditFound {
   readonly head: string | null;
 }
 
-export function addAuditCommands(program: Command): void {
-  const audit = program.command('audit').description('the audit log of a control plane; for administrators');
+export function addAuditCommands(audit: Command): void {
   addConnectionOptions(
     audit.command('verify').description('recompute the chain of the log; a changed or missing row is AUDIT_BROKEN'),
   ).action(async (options: ConnectionOptions) => {

@@ -21,8 +21,7 @@ interface VerifyCommandOptions extends OutputOptions {
   readonly material: readonly string[];
 }
 
-export function addBundleCommands(program: Command): void {
-  const bundle = program.command('bundle').description('evidence bundles');
+export function addBundleCommands(bundle: Command): void {
   bundle
     .command('verify')
     .argument('<file>', 'an evidence bundle')

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
 import { parseSessionEvidence, sessionEvidenceBytesMax } from '#attestation/records';
-import { readBytes, readJson } from '#libs/client';
+import { readBytes, readJson } from '#libs/client/files';
 import { parseChainSnpPolicy, SettlementClient, snpPolicyId, type ChainSnpPolicy } from '#libs/settlement';
 import { printResult, table } from '../output.js';
 import { digest, signing, withSigner, type SigningOptions } from './contracts-target.js';

@@ -2,7 +2,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatEther, Wallet } from 'ethers';
 import { ConfigurationError, to0x } from '#attestation/base';
-import { loadProfile, readBytes, readJson, readSecret, writeWhole } from '#libs/client';
+import { loadProfile } from '#libs/client';
+import { readBytes, readJson, readSecret, writeWhole } from '#libs/client/files';
 import {
   parseGroth16Bundle,
   parseGroth16Statement,
@@ -76,8 +77,7 @@ interface RegisterKeyCommand extends OutputOptions {
 
 const vendorBytesMax = 64 * 1024;
 
-export function addContractsCommands(program: Command): void {
-  const contracts = program.command('contracts').description('deploy the escrow and its verifiers, and check them');
+export function addContractsCommands(contracts: Command): void {
   withFeeCap(withSetup(contracts.command('deploy')))
     .description('put a whole set of contracts on a chain, or the rest of one, and write down where they are')
     .requiredOption('--rpc <url>', 'JSON-RPC endpoint')

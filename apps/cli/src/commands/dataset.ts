@@ -12,15 +12,8 @@ import {
   shardCount,
   type SealedDataset,
 } from '#attestation/records';
-import {
-  readBytes,
-  readJson,
-  sealData,
-  sealFiles,
-  shardPath,
-  type SealDataRequest,
-  type SealRequest,
-} from '#libs/client';
+import { sealData, sealFiles, shardPath, type SealDataRequest, type SealRequest } from '#libs/client';
+import { readBytes, readJson } from '#libs/client/files';
 import { isNet, parseJobManifest } from '#libs/step';
 import { addRegisteredCommands } from '../dataset/registered.js';
 import { arraysOf, kindsOf, taskKinds } from '../model/data.js';
@@ -47,8 +40,7 @@ type SealOptions = Omit<SealRequest, 'images' | 'labels'> &
   DataOptions &
   OutputOptions;
 
-export function addDatasetCommands(program: Command): void {
-  const dataset = program.command('dataset').description('seal a data set for training, look at a sealed one');
+export function addDatasetCommands(dataset: Command): void {
   const sealing = dataset
     .command('seal')
     .description(

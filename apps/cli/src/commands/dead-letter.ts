@@ -14,8 +14,7 @@ interface DeadLetter {
   readonly replayCode: string | null;
 }
 
-export function addDeadLetterCommands(program: Command): void {
-  const group = program.command('dead-letter').description('messages that could not be taken; for administrators');
+export function addDeadLetterCommands(group: Command): void {
   addConnectionOptions(group.command('list').description('list them, newest first'))
     .option('--limit <n>', 'at most this many', wholeNumber, 50)
     .option('--cursor <cursor>', 'nextCursor of the page before')

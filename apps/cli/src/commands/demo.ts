@@ -25,10 +25,8 @@ interface DemoOptions extends OutputOptions {
   readonly highValue?: boolean;
 }
 
-export function addDemoCommand(program: Command): void {
-  program
-    .command('demo')
-    .description('train MNIST end to end in a simulated enclave, check the evidence, settle on a local chain')
+export function addDemoCommand(command: Command): void {
+  command
     .option('--folder <folder>', 'where everything is written', '.veritrain')
     .option(
       '--epochs <n>',

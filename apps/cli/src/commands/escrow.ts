@@ -11,13 +11,11 @@ import {
   openChain,
   ownSeed,
   ownTerms,
-  readBytes,
-  readJson,
-  readSecret,
   settleEscrow,
   type ClientChain,
   type Profile,
 } from '#libs/client';
+import { readBytes, readJson, readSecret } from '#libs/client/files';
 import { parseGroth16Statement, parseProofStatement, proofBundleBytesMax, proofStatementBytesMax } from '#libs/proof';
 import { addressBytes, type SettlementClient } from '#libs/settlement';
 import { printResult, table, type OutputOptions } from '../output.js';

@@ -12,8 +12,9 @@ import {
   type Section,
 } from '#attestation';
 import { CodedError, ConfigurationError, fromHex } from '#attestation/base';
-import { readBytes, readPolicy } from '#libs/client';
-import { visibleText } from '#libs/review';
+import { readPolicy } from '#libs/client';
+import { readBytes } from '#libs/client/files';
+import { visibleText } from '#libs/review/text';
 import { checkLines } from '../checks.js';
 import { readEndorsements, readPieces, type MaterialFiles } from '../evidence/material.js';
 import { measureGuest, type GuestFiles } from '../evidence/measure.js';
@@ -23,8 +24,7 @@ import { isoTime, judgingTime, timeText } from '../judging-time.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { reliance, simulatedRefused } from '../reliance.js';
 
-export function addEvidenceCommands(program: Command): void {
-  const evidence = program.command('evidence').description('evidence of hardware: verify, show, measure');
+export function addEvidenceCommands(evidence: Command): void {
   addSamples(evidence);
   addVerify(evidence);
   addShow(evidence);

@@ -10,9 +10,8 @@ interface RunOptions extends OutputOptions {
   readonly out?: string;
 }
 
-/** @param fresh makes the program anew: a program that is running parses nothing else */
-export function addExampleCommands(program: Command, fresh: () => Command): void {
-  const group = program.command('example').description('small jobs from data to prediction, each with one command');
+/** @param fresh makes the program anew for these words: a program that is running parses nothing else */
+export function addExampleCommands(group: Command, fresh: (words: readonly string[]) => Promise<Command>): void {
   group
     .command('list')
     .description('examples, what they show, and about how long they take')
@@ -38,7 +37,7 @@ export function addExampleCommands(program: Command, fresh: () => Command): void
       const example = exampleNamed(name);
       const report = await runExample(example, {
         ...{ isShort: short, out, say: log },
-        execute: (args) => fresh().parseAsync(['node', 'veritrain', ...args]),
+        execute: async (args) => (await fresh(args)).parseAsync(['node', 'veritrain', ...args]),
       });
       printResult(options, report, () => summary(report));
     });

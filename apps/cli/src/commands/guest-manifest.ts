@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import * as ed25519 from '@noble/ed25519';
 import { signGuestManifest } from '#attestation';
 import { ed25519Signer, toHex } from '#attestation/base';
-import { readSecret, writeWhole } from '#libs/client';
+import { readSecret, writeWhole } from '#libs/client/files';
 import { manifestOf, verifyManifestFile } from '../guest/manifest.js';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { checkLogged, withLogged, type LoggedOptions } from './log-verified.js';

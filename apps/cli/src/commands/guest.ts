@@ -11,8 +11,7 @@ interface ImageOptions extends SourceOptions {
   readonly flavour: Flavour;
 }
 
-export function addGuestCommands(program: Command): void {
-  const guest = program.command('guest').description('the measured guest: its locked inputs and its image');
+export function addGuestCommands(guest: Command): void {
   withFlavour(guest.command('lock'))
     .description('show what an image is made of: every input by version and digest, and what is open')
     .option('--update', 'write enclave/guest/expected.json from the lock: a commit of its own, it changes measurements')

@@ -28,10 +28,7 @@ const agentWanted =
 const simulatedLine =
   'SIMULATED: profile dev runs without SEV-SNP. Nothing is measured, the host sees all. For development alone.';
 
-export function addHostCommands(program: Command): void {
-  const host = program
-    .command('host')
-    .description('guests on this machine: what it takes, how they start, whether they are measured as expected');
+export function addHostCommands(host: Command): void {
   addInit(host);
   addPreflight(host);
   addUp(host);

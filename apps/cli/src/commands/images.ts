@@ -4,8 +4,7 @@ import { buildServices } from '#libs/guest';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
 
-export function addImagesCommands(program: Command): void {
-  const images = program.command('images').description('images of the services, written from locked inputs');
+export function addImagesCommands(images: Command): void {
   withSources(
     images
       .command('build')

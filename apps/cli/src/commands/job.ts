@@ -52,8 +52,7 @@ interface SubmitOptions extends ProfileOptions {
   readonly groth16Key?: string;
 }
 
-export function addJobCommands(program: Command): void {
-  const job = program.command('job').description('submit jobs, follow and steer them, fetch results');
+export function addJobCommands(job: Command): void {
   const command = (name: string, description: string): Command =>
     job
       .command(name)

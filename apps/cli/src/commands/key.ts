@@ -1,7 +1,7 @@
 /** `veritrain key create|list|revoke`: API keys of the control plane, for its administrators. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { ConfigurationError, Rejection } from '#attestation/base';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { roles, type KeyView } from '#libs/wire';
 import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
@@ -16,8 +16,7 @@ interface CreateOptions extends ConnectionOptions {
   readonly out?: string;
 }
 
-export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('API keys of a control plane; for administrators');
+export function addKeyCommands(key: Command): void {
   addConnectionOptions(key.command('create').description('make an API key; it is shown this once and stored nowhere'))
     .option('--tenant <name>', 'whose data sets, jobs or nodes it may see; an administrator without one sees all')
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())

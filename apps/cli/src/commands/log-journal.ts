@@ -13,7 +13,8 @@ import {
   type Opening,
   type TrustPolicy,
 } from '#attestation/log';
-import { readBytes, readSecret, readTrustPolicy, writeWhole } from '#libs/client';
+import { readTrustPolicy } from '#libs/client';
+import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { readEntriesOf, submitEntry } from '#libs/log';
 import { printResult, table } from '../output.js';
 import { signed } from './log-entries.js';

@@ -6,7 +6,8 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { CollateralError, ConfigurationError, fromHex, toHex } from '#attestation/base';
 import type { TrustPolicy } from '#attestation/log';
-import { readJson, readTrustPolicy, writeWhole } from '#libs/client';
+import { readTrustPolicy } from '#libs/client';
+import { readJson, writeWhole } from '#libs/client/files';
 import {
   fetchNote,
   LogMisbehaved,
@@ -17,7 +18,7 @@ import {
   type MonitorState,
   type Watch,
 } from '#libs/log';
-import { visibleText } from '#libs/review';
+import { visibleText } from '#libs/review/text';
 import type { LogAnchor } from '#libs/settlement';
 import { anchorFault, anchorsOf, type ChainOptions } from './log-anchors.js';
 import { holdProofs, readProofs } from './log-proofs.js';

@@ -7,7 +7,7 @@ import {
   trustCheckpoint,
   type TrustPolicy,
 } from '#attestation/log';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 import { LogMisbehaved, TileReader, type MonitorAlert, type MonitorState, type tilesOf } from '#libs/log';
 
 interface KeptProof {

@@ -10,7 +10,8 @@ import {
   verifyEntry,
   verifyLogProof,
 } from '#attestation/log';
-import { readBytes, readTrustPolicy } from '#libs/client';
+import { readTrustPolicy } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 import type { Pin } from './log-pins.js';
 
 interface EntryFiles {

@@ -17,8 +17,7 @@ interface VerifyOptions extends OutputOptions {
   readonly issuerKey?: Uint8Array;
 }
 
-export function addLogCommands(program: Command): void {
-  const log = program.command('log').description('the transparency log: what was logged, and who saw it');
+export function addLogCommands(log: Command): void {
   log
     .command('verify')
     .argument('<proof>', 'a proof (tlog-proof)')

@@ -12,8 +12,7 @@ import type { Agreement } from '#libs/models';
 import { showProgress } from '../progress.js';
 import { printResult, ownTable, type OutputOptions } from '../output.js';
 
-export function addModelCommands(program: Command): void {
-  const model = program.command('model').description('make a manifest from data or a model file, and look at one');
+export function addModelCommands(model: Command): void {
   const init = model
     .command('init')
     .description(

@@ -28,8 +28,7 @@ const steering = {
   uncordon: { path: 'ready', description: 'give a cordoned or drained node jobs again' },
 };
 
-export function addNodeCommands(program: Command): Command {
-  const node = program.command('node').description('nodes that train');
+export function addNodeCommands(node: Command): Command {
   addConnectionOptions(node.command('list').description('list the nodes that the control plane knows'))
     .option('--limit <n>', 'at most this many', wholeNumber, 100)
     .option('--cursor <cursor>', 'nextCursor of the page before')

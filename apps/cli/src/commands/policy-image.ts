@@ -1,7 +1,7 @@
 /** `veritrain policy add-image`: a policy that names the images of a signed measurement manifest. */
 import { Option, type Command } from 'commander';
 import { documentDigest, openDemands } from '#attestation';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { imageBodies, policyBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { pinImage, readManifests, type PinBy } from '../policy/add-image.js';

@@ -1,7 +1,8 @@
 /** `veritrain policy snp`: the policy of SnpRegistry that fits an appraisal policy, and what it cannot demand. */
 import { Option, type Command } from 'commander';
 import { snpProducts, type SnpProduct } from '#attestation';
-import { readPolicy, writeWhole } from '#libs/client';
+import { readPolicy } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { snpPolicyOf } from '#libs/settlement';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { address } from './contracts-target.js';

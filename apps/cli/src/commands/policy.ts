@@ -10,7 +10,8 @@ import {
   type AppraisalPolicy,
 } from '#attestation';
 import { ed25519Signer, fromHex, toHex } from '#attestation/base';
-import { readBytes, readPolicy, readSecret, writeWhole } from '#libs/client';
+import { readPolicy } from '#libs/client';
+import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { pinsOf } from './log-pins.js';
 import { checkLogged, withLogged, type LoggedOptions } from './log-verified.js';
@@ -20,8 +21,7 @@ import { addSnpPolicyCommand } from './policy-snp.js';
 
 const signedBytesMax = 1024 * 1024;
 
-export function addPolicyCommands(program: Command): void {
-  const policy = program.command('policy').description('appraisal policies');
+export function addPolicyCommands(policy: Command): void {
   addCheck(policy);
   addImageCommand(policy, publicKey);
   addSign(policy);

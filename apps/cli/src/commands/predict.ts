@@ -17,8 +17,8 @@ type Asked = OutputOptions &
     readonly out?: string;
   };
 
-export function addPredictCommands(program: Command): void {
-  modelCommand(program, 'predict', 'run a trained model, exactly as it was trained: on new data, or on from a text')
+export function addPredictCommand(command: Command): void {
+  withModel(command)
     .option('--no-names', 'CSV: the first line is a row; columns are in the order of training, without the label')
     .option('--data <file>', 'data as the model was trained on, labels aside; of pictures a folder or a single file')
     .option('--out <file>', 'where predictions go: csv, or for .jsonl an object a line')
@@ -35,7 +35,10 @@ export function addPredictCommands(program: Command): void {
       }
       return printPredicted(options, await predict({ ...options, model, data, out }));
     });
-  modelCommand(program, 'evaluate', 'measure a trained model on data with labels; exact counts')
+}
+
+export function addEvaluateCommand(command: Command): void {
+  withModel(command)
     .option('--no-names', 'CSV: the first line is a row, as in training')
     .requiredOption('--data <file>', 'a file as the model was trained on')
     .option('--json', 'print one JSON document')
@@ -119,10 +122,8 @@ function quoted(value: string | number): string {
   return typeof value === 'string' && /^$|[\s",]/.test(value) ? JSON.stringify(value) : String(value);
 }
 
-function modelCommand(program: Command, name: string, description: string): Command {
-  return program
-    .command(name)
-    .description(description)
+function withModel(command: Command): Command {
+  return command
     .requiredOption('--model <folder>', 'a trained model: manifest.json, header.json, weights.bin')
     .option(
       '--labels <file>',

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
 import { CodedError, ConfigurationError, to0x } from '#attestation/base';
-import { readBytes, readJson, writeWhole } from '#libs/client';
+import { readBytes, readJson, writeWhole } from '#libs/client/files';
 import {
   parseGroth16Statement,
   parseProofStatement,
@@ -55,12 +55,8 @@ interface ProveOptions extends OutputOptions, KeyFiles {
   readonly stateDigest?: string;
 }
 
-export function addProofCommands(program: Command): void {
-  program
-    .command('prove')
-    .description(
-      'train a segment of a job on IDX files and prove it in zero knowledge, or how many records weights class right',
-    )
+export function addProveCommand(command: Command): void {
+  command
     .requiredOption('--manifest <file>', 'fxt/1 manifest')
     .requiredOption('--images <file>', 'IDX file of unsigned bytes')
     .requiredOption('--labels <file>', 'IDX file of labels')
@@ -88,7 +84,9 @@ export function addProofCommands(program: Command): void {
     .option('--data-seed <file>', 'with --accuracy: those of commitments to records; else both are drawn')
     .option('--json', 'print one JSON document')
     .action(prove);
-  const proof = program.command('proof').description('check proofs, make keys');
+}
+
+export function addProofCommands(proof: Command): void {
   proof
     .command('key')
     .description('make or import the Groth16 key of a manifest’s circuit, for nodes and for the clients of their jobs')

@@ -2,7 +2,8 @@
 import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { toHex } from '#attestation/base';
-import { readBytes, verifyBundleFile, writeWhole } from '#libs/client';
+import { verifyBundleFile } from '#libs/client';
+import { readBytes, writeWhole } from '#libs/client/files';
 import {
   bundleBytesMax,
   differencesOf,
@@ -17,13 +18,13 @@ import {
   readDeclared,
   readEcdsaKey,
   readSigningKey,
-  releaseVersion,
   signReport,
   type BundleVerdict,
   type DocumentFormat,
   type Report,
   type Reviewer,
 } from '#libs/review';
+import { releaseVersion } from '#libs/review/text';
 import { isoTime, judgingTime, timeText } from '../judging-time.js';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { agreeOnOrigin, modelFiles } from '../report/model-files.js';
@@ -59,8 +60,7 @@ interface VerifyOptions extends OutputOptions, JudgedBy {
   readonly signer?: Uint8Array;
 }
 
-export function addReportCommands(program: Command): void {
-  const report = program.command('report').description('verdicts to keep: make, sign, verify');
+export function addReportCommands(report: Command): void {
   report
     .command('make')
     .argument('<bundle>', 'an evidence bundle')

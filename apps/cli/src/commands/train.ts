@@ -1,6 +1,6 @@
 /** `veritrain train`: the engine alone: a net on a file of data, or plaintext IDX files for digests and speed. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readJson } from '#libs/client';
+import { readJson } from '#libs/client/files';
 import { edgeWords } from '../job/edge-words.js';
 import { baselineLines } from '../model/baseline.js';
 import { addDataOptions, usage, type DataOptions } from '../model/data.js';
@@ -25,10 +25,8 @@ interface TrainOptions extends OutputOptions, DataOptions {
   readonly checkpointEvery: number;
 }
 
-export function addTrainCommand(program: Command): void {
-  const train = program
-    .command('train')
-    .description('train on this machine: a net on your data into a model folder, or the engine alone for state digests')
+export function addTrainCommand(train: Command): void {
+  train
     .option('--manifest <file>', 'fxt/2 manifest, with --data and --out; fxt/1 with --images and --labels')
     .option('--data <file>', 'csv, tsv, parquet, npy, npz, idx, jsonl, txt, or a folder of pictures')
     .option('--out <folder>', 'where the trained model goes')

@@ -2,7 +2,8 @@
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { log, printResult, table, type OutputOptions } from '../output.js';
-import { loadProfile, writeWhole } from '#libs/client';
+import { loadProfile } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { canonicalManifest } from '#libs/step';
 import { mnistManifest } from '../demo/mnist.js';
 import { startDistributed } from '../system/distributed.js';
@@ -16,10 +17,8 @@ interface UpOptions extends OutputOptions {
   readonly groth16Keys?: string;
 }
 
-export function addUpCommand(program: Command): void {
-  program
-    .command('up')
-    .description('run control plane, key broker, simulated-TEE nodes and a local chain until interrupted')
+export function addUpCommand(command: Command): void {
+  command
     .addOption(
       new Option(
         '--profile <name>',

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
 async function veritrain(...args: string[]): Promise<unknown> {
-  const [printed] = await taken(() => createProgram().parseAsync(['node', 'veritrain', ...args]));
+  const [printed] = await taken(async () => (await createProgram(args)).parseAsync(['node', 'veritrain', ...args]));
   return printed!.result;
 }
 

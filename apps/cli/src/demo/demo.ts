@@ -11,16 +11,15 @@ import {
   followJob,
   loadProfile,
   openApi,
-  readBytes,
   readPolicy,
   sealFiles,
   submitJob,
   verifyBundleFile,
-  writeWhole,
   type CheckedResult,
   type Profile,
   type ServerEvent,
 } from '#libs/client';
+import { readBytes, writeWhole } from '#libs/client/files';
 import { inputsCache, type InputSources } from '#libs/guest';
 import { canonicalManifest, floatOnnx } from '#libs/step';
 import { startDevelopmentGuests } from '../guest/development-machine.js';

@@ -1,6 +1,6 @@
 /** IDX files of a package, which may be compressed. */
 import { gunzipSync } from 'node:zlib';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 
 const idxBytesMax = 64 * 1024 * 1024;
 

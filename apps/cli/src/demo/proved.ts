@@ -19,11 +19,11 @@ import {
   sealFiles,
   submitJob,
   verifyBundleFile,
-  writeWhole,
   type CheckedResult,
   type Profile,
   type ServerEvent,
 } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { decideAssurance, largestUnit, type ProofUnit } from '#libs/proof';
 import { canonicalManifest, floatOnnx, profileManifest } from '#libs/step';
 import { eventLine } from '../job/event-line.js';

@@ -17,7 +17,7 @@ import {
   type SuppliedAdvisories,
 } from '#attestation';
 import { fromUtf8 } from '#attestation/base';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 
 export interface MaterialFiles {
   readonly cert: readonly string[];

@@ -1,7 +1,7 @@
 /** The launch digest of a guest from its published parts. */
 import { cpuSignature, evidenceBytesMax, launchDigest, parseSnpReport, type Vmm } from '#attestation';
 import { toHex } from '#attestation/base';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 
 export interface GuestFiles {
   readonly ovmf: string;

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { isAsStated, runSample, type SampleEntry, type SampleReport, type Tier } from '#attestation';
 import { CodedError, ConfigurationError, fromUtf8 } from '#attestation/base';
-import { readBytes, readJson } from '#libs/client';
+import { readBytes, readJson } from '#libs/client/files';
 
 const manifestShape = z.array(
   z.object({

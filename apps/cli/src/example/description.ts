@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { ConfigurationError } from '#attestation/base';
-import { readJson } from '#libs/client';
+import { readJson } from '#libs/client/files';
 import { makers, type MakerName } from './made/index.js';
 
 const Data = z.union([

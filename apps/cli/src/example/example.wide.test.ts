@@ -22,7 +22,7 @@ it.each(names)('%s runs in its short form and is as good as it says', { timeout 
   const lines: string[] = [];
   const report = await runExample(exampleNamed(name), {
     ...{ isShort: true, out: relative('.', join(folder, name)), say: (line: string) => void lines.push(line) },
-    execute: (args) => createProgram().parseAsync(['node', 'veritrain', ...args]),
+    execute: async (args) => (await createProgram(args)).parseAsync(['node', 'veritrain', ...args]),
   });
   expect(report.commands).toHaveLength(exampleNamed(name).commands.length);
   expect(report.commands.filter(({ result }) => result === null)).toEqual([]);

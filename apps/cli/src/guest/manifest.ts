@@ -17,7 +17,7 @@ import {
   type LaunchKey,
 } from '#attestation';
 import { CodedError, ConfigurationError, concatBytes, equalBytes, Rejection, toBase64, toHex } from '#attestation/base';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 import { buildGuest, readImage, repository, type BuiltGuest, type InputSources } from '#libs/guest';
 
 const keyBytesMax = 4096;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { explainMeasurement, parseSnpReport, type GuestManifest, type LaunchCandidates } from '#attestation';
 import { Rejection, toHex } from '#attestation/base';
 import { parseSessionEvidence } from '#attestation/records';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 import { connectEnclave } from '#libs/enclave-channel';
 import type { GuestSettings } from '#libs/guest';
 import type { ImageDigests } from './image.js';

@@ -16,7 +16,7 @@ import {
   type SnpReport,
 } from '#attestation';
 import { CollateralError, equalBytes, Rejection } from '#attestation/base';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 import { AmdKds, CollateralStore } from '#libs/collateral';
 import type { HostCheck } from '#libs/guest';
 import { simulatedMeasurement } from '#libs/simulated-vendor';

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { GuestManifest } from '#attestation';
 import { ConfigurationError, Rejection } from '#attestation/base';
-import { readBytes } from '#libs/client';
+import { readBytes } from '#libs/client/files';
 
 export interface ImageDigests {
   /** SHA-256, hexadecimal. */

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { verifyGuestManifest, verifyLaunches, type GuestManifest } from '#attestation';
 import { ConfigurationError, Rejection } from '#attestation/base';
-import { readBytes, readJson, writeSecret, writeWhole } from '#libs/client';
+import { readBytes, readJson, writeSecret, writeWhole } from '#libs/client/files';
 import { checkGuestSettings, type GuestSettings } from '#libs/guest';
 import { checkImage, digestsOf } from './image.js';
 import { placesOf } from './places.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readGuestManifest } from '#attestation';
 import { CodedError, Rejection } from '#attestation/base';
-import { readBytes, writeWhole } from '#libs/client';
+import { readBytes, writeWhole } from '#libs/client/files';
 import { keepGuests, machineOf, readGuestSettings, startGuest, whenAborted, type GuestSettings } from '#libs/guest';
 import { nodeCommand, startProcess, within } from '#libs/process';
 import { askGuest, checkMeasurement, type Answered } from './ask-guest.js';

@@ -1,5 +1,5 @@
 /** A model file as layers and weights for data that was looked at. */
-import { readBytes, readJson } from '#libs/client';
+import { readBytes, readJson } from '#libs/client/files';
 import {
   exactParameters,
   fractionsOf,

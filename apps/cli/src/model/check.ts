@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path';
 import { existsSync } from 'node:fs';
 import { to0x } from '#attestation/base';
-import { readJson } from '#libs/client';
+import { readJson } from '#libs/client/files';
 import { estimate } from '#libs/models';
 import { checkHeaderFits, manifestDigest, netProvability, parseNetManifest } from '#libs/step';
 import { openData, recordsOf, usage, type DataOptions } from './data.js';

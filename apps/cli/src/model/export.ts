@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { encodeWith } from '#libs/data';
 import type { DataHeader } from '#libs/step';
-import { makeFolder, writeWhole } from '#libs/client';
+import { makeFolder, writeWhole } from '#libs/client/files';
 import {
   exportOnnx,
   exportSafetensors,

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { concatBytes, equalBytes, Rejection } from '#attestation/base';
-import { makeFolder, readBytes, readJson, writeWhole } from '#libs/client';
+import { makeFolder, readBytes, readJson, writeWhole } from '#libs/client/files';
 import { onnxBytesMax, originOf, type Origin } from '#libs/models';
 import {
   canonicalHeader,

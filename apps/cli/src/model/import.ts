@@ -1,7 +1,7 @@
 /** `veritrain model import`: a manifest for a model that was brought, and the weights that it starts from. */
 import { join } from 'node:path';
 import { to0x } from '#attestation/base';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { estimate, planBrought, type Adapting, type Agreement, type NewHead } from '#libs/models';
 import { encodeWeights, manifestDigest, type DataHeader } from '#libs/step';
 import { compareExported, compareFile } from './agreement.js';

@@ -21,7 +21,7 @@ writeFileSync(at('fruit.csv'), `size,age,color,no,zip code,same,none,kind\n${row
 const init = ['model', 'init', '--from', at('fruit.csv'), '--target', 'kind', '--drop', 'size'];
 
 async function textOf(...args: readonly string[]): Promise<string> {
-  const printed = await taken(() => createProgram().parseAsync(['node', 'veritrain', ...args]));
+  const printed = await taken(async () => (await createProgram(args)).parseAsync(['node', 'veritrain', ...args]));
   return printed.map(({ text }) => text).join('\n');
 }
 

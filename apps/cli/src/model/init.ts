@@ -8,7 +8,8 @@ import { headerOf, openData, type DataOptions } from './data.js';
 import { makePlanFolder, tokenizerName, writePlan } from './folder.js';
 import { readingOf, wishOf, type WishOptions } from './wish.js';
 import { workingFolder } from './working-folder.js';
-import { writeWhole, type Watch } from '#libs/client';
+import { type Watch } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 
 export interface InitOptions extends DataOptions, WishOptions {
   readonly from: string;

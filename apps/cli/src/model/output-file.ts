@@ -2,7 +2,7 @@
 import { realpathSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { makeFolder, unwritable } from '#libs/client';
+import { makeFolder, unwritable } from '#libs/client/files';
 import { usage } from './data.js';
 
 interface OutputFile {

@@ -159,7 +159,7 @@ describe('an imported model', () => {
     expect(await veritrain(...asked)).toMatchObject({
       warnings: [expect.stringMatching(/^before training rmse is .*, worse than .*--inputs and --outputs/)],
     });
-    const [printed] = await taken(() => createProgram().parseAsync(['node', 'veritrain', ...asked]));
+    const [printed] = await taken(async () => (await createProgram(asked)).parseAsync(['node', 'veritrain', ...asked]));
     expect(printed!.text).toMatch(/^warning +before training rmse is/m);
     expect(printed!.text).toContain(`\nNext: veritrain train --manifest ${at('ruined')}/manifest.json --data`);
   });

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError, type Explanation, type Rejection } from '#attestation/base';
-import { readBytes, readJson } from '#libs/client';
+import { readBytes, readJson } from '#libs/client/files';
 import type { ImportedData } from '#libs/data';
 import { overfitOf, readingOf, type Measured, type Overfit } from '#libs/models';
 import { lockFile } from '#libs/process';

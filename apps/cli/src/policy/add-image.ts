@@ -10,7 +10,7 @@ import {
   type GuestManifest,
 } from '#attestation';
 import { ConfigurationError, equalBytes, Rejection } from '#attestation/base';
-import { readBytes, readJson } from '#libs/client';
+import { readBytes, readJson } from '#libs/client/files';
 
 /** What one builder published. */
 interface SignedManifest {

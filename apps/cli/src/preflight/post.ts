@@ -1,6 +1,6 @@
 /** What a preflight found, as the control plane keeps it for the operator's page: `--post`. */
 import { preflightLimits, type PreflightCheck, type PreflightReport as Posted } from '#libs/wire';
-import { visibleText } from '#libs/review';
+import { visibleText } from '#libs/review/text';
 import { apiOf } from '../connection.js';
 import type { HostReport } from '../host/report.js';
 import { log } from '../output.js';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { neutralPolicy, noEndorsements, parsePemCertificates, type AppraisalPolicy } from '#attestation';
 import { toHex } from '#attestation/base';
 import { type SessionEvidence } from '#attestation/records';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { CollateralStore } from '#libs/collateral';
 import {
   createSimulatedVendor,

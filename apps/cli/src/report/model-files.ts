@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync, readdirSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
 import { ConfigurationError, Rejection } from '#attestation/base';
-import { readBytes, unreadable } from '#libs/client';
+import { readBytes, unreadable } from '#libs/client/files';
 import { onnxBytesMax, originOf } from '#libs/models';
 import type { BundleVerdict, ModelFile } from '#libs/review';
 

@@ -6,7 +6,7 @@ import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const daysValid = 30;

@@ -1,7 +1,7 @@
 /** A NATS server of its own, from the installed binary, on the loopback interface, with JetStream and one nkey for each party. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { dispatchSubjects, natsPayloadBytesMin, newNkey, subject } from '#libs/wire';
 import type { RunningProcess } from './process.js';
 import { findServer, startServer } from './server-process.js';

@@ -15,7 +15,7 @@ import {
   type NoteKey,
   type TrustPolicy,
 } from '#attestation/log';
-import { writeSecret, writeWhole } from '#libs/client';
+import { writeSecret, writeWhole } from '#libs/client/files';
 import { submitEntry } from '#libs/log';
 import { freePort } from '#libs/process';
 import { simulatedMeasurement } from '#libs/simulated-vendor';

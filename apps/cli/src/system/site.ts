@@ -8,7 +8,8 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
 import { type AppraisalPolicy } from '#attestation';
 import { addressOfPublicKey, to0x } from '#attestation/base';
-import { writeSecret, writeWhole, type Profile } from '#libs/client';
+import { type Profile } from '#libs/client';
+import { writeSecret, writeWhole } from '#libs/client/files';
 import { connect, deploy, simulatedIssuer, type Anvil, type Deployment } from '#libs/settlement';
 import {
   createSimulatedVendor,

@@ -1,15 +1,8 @@
 /** The whole page: files in, a verdict and its reasons out. It keeps nothing and asks nobody, within the console too. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import {
-  bundleBytesMax,
-  factsOf,
-  makeReport,
-  partsOfBundle,
-  releaseVersion,
-  sha256Hex,
-  type Fault,
-} from '#libs/review';
+import { bundleBytesMax, factsOf, makeReport, partsOfBundle, sha256Hex, type Fault } from '#libs/review';
+import { releaseVersion } from '#libs/review/text';
 import { Beside } from './beside.js';
 import { Bytes } from './bytes.js';
 import { Chain } from './chain.js';

@@ -8,13 +8,13 @@ import {
   makeReport,
   openReport,
   readSigningKey,
-  releaseVersion,
   signReport,
   toHex,
   type DocumentFormat,
   type Fault,
   type Report,
 } from '#libs/review';
+import { releaseVersion } from '#libs/review/text';
 import { Digest } from '../ui/copy.js';
 import { download } from '../ui/download.js';
 import { frozenPage } from './frozen.js';

@@ -15,8 +15,8 @@ import {
   sliceExamples,
 } from '#libs/step';
 import { createCommitter, dataDigestOf, weightsDigestOf } from '#libs/zk/commit';
-import { readBytes, readJson } from '../files.js';
-import { readSecret } from '../secrets.js';
+import { readBytes, readJson } from '../files/files.js';
+import { readSecret } from '../files/secrets.js';
 
 /** Paths; the seeds are of files of 64 hexadecimal digits. */
 export interface RecordFiles {

@@ -1,7 +1,7 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
 import { parseLogExport } from '#attestation/log';
 import { exportBytesMax, policiesAmong, reviewBundle, type BundleVerdict } from '#libs/review';
-import { readBytes } from '../files.js';
+import { readBytes } from '../files/files.js';
 import { bundleBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
 import { readPolicy, readTrustPolicy } from '../policy.js';
 

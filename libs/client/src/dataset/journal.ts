@@ -6,7 +6,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { equalBytes, fromHex, to0x, utf8 } from '#attestation/base';
-import { readBytes, readJson, writeWhole } from '../files.js';
+import { readBytes, readJson, writeWhole } from '../files/files.js';
 import { journalBytesMax, keyFileBytesMax } from '../limits.js';
 
 /** One of each superblock in order; what it consists of whoever commits knows. */

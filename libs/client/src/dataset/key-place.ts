@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { to0x } from '#attestation/base';
-import { readJson } from '../files.js';
+import { readJson } from '../files/files.js';
 import { keyFileBytesMax } from '../limits.js';
 
 /** @param folder the broker's; where it is not on this machine nothing is known, and nothing said */

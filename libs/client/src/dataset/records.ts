@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { ConfigurationError, Rejection } from '#attestation/base';
 import { checkLabels, idxImagesHeadBytes, parseIdxImagesHead, parseIdxLabels, shuffledIndices } from '#libs/step';
-import { readBytes } from '../files.js';
+import { readBytes } from '../files/files.js';
 import { idxBytesMax } from '../limits.js';
 
 /** In the order in which they are sealed. */

@@ -22,7 +22,7 @@ import {
   type DataHeader,
   type NetManifest,
 } from '#libs/step';
-import { readJson, writeWhole } from '../files.js';
+import { readJson, writeWhole } from '../files/files.js';
 import { alone } from './alone.js';
 import { openJournal } from './journal.js';
 import { fileRecords, type RecordSource } from './records.js';

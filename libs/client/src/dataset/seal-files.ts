@@ -5,7 +5,7 @@ import { datasetManifestJson, shardAssociatedData, type DatasetManifest } from '
 import { explainPlan, proverMemoryMiB } from '#libs/proof';
 import { classCount, featureCount, manifestDigest, orderSize, parseManifest, type Manifest } from '#libs/step';
 import { checkRoom, commitmentFormat } from '#libs/zk/commit';
-import { readJson, writeWhole } from '../files.js';
+import { readJson, writeWhole } from '../files/files.js';
 import { datasetCommitter } from './commit.js';
 import { alone } from './alone.js';
 import { openJournal } from './journal.js';

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { equalBytes, Rejection } from '#attestation/base';
 import { datasetManifestBytesMax, shardBytesMax, type DatasetManifest, type ShardSet } from '#attestation/records';
 import { sealShard } from '#libs/sealing';
-import { readBytes, writeWhole } from '../files.js';
+import { readBytes, writeWhole } from '../files/files.js';
 import { shardPath } from './files.js';
 import { groupsOf, type Group, type Shard } from './groups.js';
 import type { Commitments, EncryptedShard, Journal } from './journal.js';

@@ -2,7 +2,7 @@
 import { to0x } from '#attestation/base';
 import { sealedDatasetJson, shardAt, shardCount, type SealedDataset } from '#attestation/records';
 import type { ControlPlaneApi } from '../api.js';
-import { readBytes } from '../files.js';
+import { readBytes } from '../files/files.js';
 import { shardPath } from './files.js';
 import type { Watch } from './watch.js';
 

@@ -10,7 +10,7 @@ import {
 import { chooseBackend, groth16PlanOf, parseGroth16Key, planOf, type BackendName, type Groth16Key } from '#libs/proof';
 import { isNet, netProvability, type JobManifest, type Manifest, type NetManifest } from '#libs/step';
 import { groth16SchemeId } from '#libs/zk/verifier';
-import { readJson } from '../files.js';
+import { readJson } from '../files/files.js';
 import type { Profile } from '../profile.js';
 import type { OnLapse } from './terms.js';
 

@@ -5,7 +5,7 @@ import { fromHex, Rejection, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import { connect, isPaidFor, latestBlock, SettlementClient, type JobState } from '#libs/settlement';
 import type { Profile } from '../profile.js';
-import { readSecret } from '../secrets.js';
+import { readSecret } from '../files/secrets.js';
 
 export interface CommittedResult {
   /** weightsDigest of the result. */

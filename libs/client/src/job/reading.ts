@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { canonicalHeader, parseDataHeader, type DataHeader } from '#libs/step';
-import { readBytes, readJson, writeWhole } from '../files.js';
+import { readBytes, readJson, writeWhole } from '../files/files.js';
 import { startBytesMax, tokenizerBytesMax } from '../limits.js';
 import type { Profile } from '../profile.js';
 import { pathOf } from './record.js';

@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 import { parseTermsJson, termsJson, type Terms } from '#attestation/records';
-import { readJson, writeWhole } from '../files.js';
+import { readJson, writeWhole } from '../files/files.js';
 import type { Profile } from '../profile.js';
-import { readSecret, writeSecret } from '../secrets.js';
+import { readSecret, writeSecret } from '../files/secrets.js';
 
 export function keepTerms(profile: Profile, jobId: string, terms: Terms, seed: Uint8Array): void {
   writeSecret(pathOf(profile, jobId, 'seed'), seed);

@@ -31,7 +31,7 @@ import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
 import type { Profile } from '../profile.js';
-import { readSecret } from '../secrets.js';
+import { readSecret } from '../files/secrets.js';
 import { openChain, type ClientChain, type CommittedResult } from './chain.js';
 import { download, type Downloaded } from './downloaded.js';
 import { followJob } from './follow.js';

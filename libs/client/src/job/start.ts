@@ -6,7 +6,7 @@ import { isNet } from '#libs/step';
 import type { JobManifest } from '#libs/step';
 import type { ControlPlaneApi } from '../api.js';
 import type { Watch } from '../dataset/watch.js';
-import { readBytes } from '../files.js';
+import { readBytes } from '../files/files.js';
 import { startBytesMax, startPartBytes } from '../limits.js';
 
 /** Beside the manifest: canonical bytes of all parameters in layer order. */

@@ -22,7 +22,7 @@ import {
   parametersOf,
 } from '#libs/step';
 import type { ControlPlaneApi, ServerEvent } from '../api.js';
-import { makeFolder, writeWhole } from '../files.js';
+import { makeFolder, writeWhole } from '../files/files.js';
 import { readPolicy } from '../policy.js';
 import type { Profile } from '../profile.js';
 import { followJob } from './follow.js';

@@ -2,7 +2,7 @@
  * CycloneDX 1.6 ML-BOM (ECMA-424) that fills the seven clusters of "SBOM for AI, minimum elements" (G7 Cybersecurity
  * Working Group, May 2026) from the evidence. Every component carries its cluster and what its facts rest on.
  */
-import { releaseVersion } from '../release.js';
+import { releaseVersion } from '../text/release.js';
 import type { Declared, DeclaredName } from './declared.js';
 import { headOf, learningOf } from './learning.js';
 import type { Basis } from './marked.js';

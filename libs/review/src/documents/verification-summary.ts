@@ -1,7 +1,7 @@
 /** SLSA verification summary v1 (slsa.dev/spec/v1.2/verification_summary): who verified what by which policy. */
 import { statementType, subjectsOf, type Statement } from './in-toto.js';
 import type { ModelFile } from './model-files.js';
-import { releaseVersion } from '../release.js';
+import { releaseVersion } from '../text/release.js';
 import { isoTime } from './time.js';
 import type { Training } from './training.js';
 

@@ -1,6 +1,6 @@
 /** The first pictures of a set of IDX files, under the names that its package has: enough for a run of seconds. */
 import { basename, join } from 'node:path';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 import { fashionFiles } from '../../demo/fashion.js';
 import { readIdx } from '../../demo/idx.js';
 import { mnistFiles } from '../../demo/mnist.js';

@@ -1,6 +1,6 @@
 /** A made table as two CSV files: one to train on, one with a fifth as many rows to test on. */
 import { join } from 'node:path';
-import { writeWhole } from '#libs/client';
+import { writeWhole } from '#libs/client/files';
 
 const testShare = 5;
 

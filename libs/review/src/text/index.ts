@@ -1,0 +1,3 @@
+/** Door of what every page and command prints with, without the judge. */
+export { releaseVersion } from './release.js';
+export { asCode, visibleText } from './visible-text.js';
