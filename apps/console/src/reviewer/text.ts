@@ -1,15 +1,11 @@
 /** Strings out of a file, made harmless to read: nothing invisible, nothing that turns the line around, nothing endless. */
-const lengthMax = 256;
+import { visibleText } from '#libs/review/text';
 
-/** `visibleText` of libs/review, whose door would bring the whole judge with the first page of the console. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const lengthMax = 256;
 
 export function plain(text: string): string {
   const cut = text.length > lengthMax ? text.slice(0, lengthMax) : text;
-  const shown = cut.replace(
-    unseen,
-    (sign) => `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`,
-  );
+  const shown = visibleText(cut);
   return cut === text ? shown : `${shown}… (${text.length} characters)`;
 }
 
