@@ -30,3 +30,5 @@ export const wordOf = (state: string): string => shown[state]?.[2] ?? state;
 export const isEnd = (state: string): boolean =>
   ['settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'].includes(state);
 export const isAtWork = (state: string): boolean => ['assigned', 'attested', 'keyed', 'running'].includes(state);
+/** It has trained to its end, or to where a rule ended it. */
+export const isDelivered = (state: string): boolean => state === 'delivered' || state === 'settled';

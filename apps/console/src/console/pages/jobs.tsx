@@ -8,9 +8,10 @@ import { List } from '../list.js';
 import { useLoad } from '../load.js';
 import { pageQuery } from '../pager.js';
 import { Ago, Command, Head } from '../parts.js';
-import { grouped, plain } from '../../reviewer/text.js';
+import { plain } from '../../reviewer/text.js';
 import { Link } from '../router.js';
 import { exampleCommand } from './commands.js';
+import { Trained } from './trained.js';
 import type { Job, Me, Node, Page } from '../types.js';
 import { words } from '../words.js';
 
@@ -138,10 +139,7 @@ function Row({ job, isSimulated }: RowProps) {
       </th>
       <td>
         {job.code === null ? (
-          <span class="done">
-            <progress max={job.steps} value={stepOf(job)} aria-label={`progress of job ${short(job.id)}`} />
-            {share(job)}
-          </span>
+          <Trained job={job} />
         ) : (
           <>
             <code>{plain(job.code)}</code>{' '}
@@ -162,13 +160,4 @@ function Row({ job, isSimulated }: RowProps) {
       </td>
     </tr>
   );
-}
-
-/** What is delivered has trained to its end, or to where a rule ended it. */
-function stepOf({ state, steps, progress }: Job): number {
-  return state === 'delivered' || state === 'settled' ? steps : (progress?.step ?? 0);
-}
-
-function share(job: Job): string {
-  return `${Math.floor((100 * stepOf(job)) / job.steps)} % of ${grouped(job.steps)} steps`;
 }

@@ -3,7 +3,7 @@ import type { Metric } from '#attestation/records';
 import { duration, grouped, plain } from '../../reviewer/text.js';
 import { utcOf } from '../figures.js';
 import { Curve } from '../../ui/curve.js';
-import { isAtWork, isEnd } from '../job-state.js';
+import { isAtWork, isDelivered, isEnd } from '../job-state.js';
 import { isToldTo, type Evaluation, type Story } from '../live.js';
 import { secondsLeft, segmentSteps, trainedSteps } from '../pace.js';
 import type { Escrow, Job, Progress } from '../types.js';
@@ -21,7 +21,7 @@ const boxesMax = 200;
 export function Training({ job, story, escrow }: Props) {
   const last = story.progress.at(-1) ?? job.progress;
   const told = Math.max(last?.step ?? 0, story.checkpoints.at(-1) ?? 0);
-  const step = isDelivered(job) ? trainedSteps(job.steps, story.checkpoints, escrow) : told;
+  const step = isDelivered(job.state) ? trainedSteps(job.steps, story.checkpoints, escrow) : told;
   const loss = story.progress.filter((one) => one.loss !== null).map((one) => ({ x: one.step, y: one.loss! }));
   const accuracy = story.progress
     .filter((one) => one.accuracy !== null)
@@ -43,8 +43,6 @@ export function Training({ job, story, escrow }: Props) {
   );
 }
 
-const isDelivered = ({ state }: Job): boolean => state === 'delivered' || state === 'settled';
-
 function Live({ story: { isLive, awayAt } }: { readonly story: Story }) {
   if (awayAt !== null) return <span class="tag reported">not live since {utcOf(awayAt)}</span>;
   return isLive ? <span class="tag live">live</span> : null;
@@ -61,7 +59,7 @@ function curveWords({ state, progress }: Job, story: Story, isCurve: boolean): s
 function sentence(job: Job, step: number | null, last: Progress | null, left: number | null): string {
   if (step === null) return 'It ended early.';
   const of = `Step ${grouped(step)} of ${grouped(job.steps)}`;
-  if (isDelivered(job) && step < job.steps) return `It ended early: ${of.toLowerCase()}.`;
+  if (isDelivered(job.state) && step < job.steps) return `It ended early: ${of.toLowerCase()}.`;
   if (!isAtWork(job.state)) return `${of}.`;
   const speed = last?.samplesPerSecond ?? null;
   const said = [
@@ -157,7 +155,9 @@ function Segments({ job, story, escrow: { segments, upTo } }: SegmentsProps) {
   const each = segmentSteps(job.steps, segments, story.checkpoints);
   const hasReceipts = job.assurance === 'tee' || job.assurance === 'tee+zk';
   // A segment counts when its checkpoint is kept: what is at work is neither signed nor safe.
-  const counted = isDelivered(job) ? upTo || segments : Math.floor((story.checkpoints.at(-1) ?? 0) / (each ?? least));
+  const counted = isDelivered(job.state)
+    ? upTo || segments
+    : Math.floor((story.checkpoints.at(-1) ?? 0) / (each ?? least));
   const done = Math.min(segments, counted);
   const proved = story.proofs.size;
   const said = [
