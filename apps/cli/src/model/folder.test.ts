@@ -27,6 +27,12 @@ function modelOf(columns: number): ModelFolder {
   return { manifest, header, parameters: drawnParameters(manifest) };
 }
 
+/** Bytes of its files by name; null: a folder. */
+function contentOf(path: string): Map<string, Buffer | null> {
+  const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => a.name.localeCompare(b.name));
+  return new Map(entries.map((one) => [one.name, one.isFile() ? readFileSync(join(path, one.name)) : null]));
+}
+
 describe('a model in the place of another', () => {
   it('leaves no tokenizer of the other', () => {
     const path = join(folder, 'one');
@@ -36,14 +42,20 @@ describe('a model in the place of another', () => {
     expect(readModel(path).tokenizer).toBeUndefined();
   });
 
-  it('is no model where writing it ended early: the other one has no weights any more', () => {
+  it('is not there where it could not be put in its place, and the other one is whole', () => {
     const path = join(folder, 'two');
-    writeModel(path, modelOf(2));
+    writeModel(path, { ...modelOf(2), tokenizer: Uint8Array.of(1) });
+    const former = contentOf(path);
+    // Nobody can write a file where a folder is.
     rmSync(join(path, 'header.json'));
     mkdirSync(join(path, 'header.json'));
     writeFileSync(join(path, 'header.json', 'keep'), '');
     expect(() => writeModel(path, modelOf(3))).toThrow(expect.objectContaining({ code: 'FILE_UNWRITABLE' }));
-    expect(existsSync(join(path, 'weights.bin')), readdirSync(path).join(' ')).toBe(false);
+    const left = contentOf(path);
+    expect([...left.keys()]).toEqual([...former.keys()]);
+    for (const name of ['manifest.json', 'tokenizer.json', 'weights.bin']) {
+      expect(left.get(name)).toEqual(former.get(name));
+    }
   });
 
   it('takes nothing from a folder that has no model', () => {

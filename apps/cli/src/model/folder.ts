@@ -1,8 +1,8 @@
 /** Folders of a plan and of a trained model, and what is in them. */
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { concatBytes, equalBytes, Rejection } from '#attestation/base';
-import { makeFolder, readBytes, readJson, writeWhole } from '#libs/client/files';
+import { makeFolder, readBytes, readJson, writeTogether, writeWhole } from '#libs/client/files';
 import { onnxBytesMax, originOf, type Origin } from '#libs/models';
 import {
   canonicalHeader,
@@ -19,7 +19,7 @@ import {
   type Weights,
 } from '#libs/step';
 import { usage, type DataOptions } from './data.js';
-import { dropOwnExports } from './own-exports.js';
+import { ownExports } from './own-exports.js';
 
 /** What a plan has beside its manifest. */
 interface PlanFile {
@@ -107,10 +107,9 @@ export function makeModelFolder(folder: string, manifest: NetManifest, replaces 
 /** Of manifest, header and what else stands beside the weights, about. */
 const othersBytes = 2 ** 20;
 
-/** What writing a model takes beyond what the former one gives back, which goes first. */
-export function modelBytes(folder: string, manifest: NetManifest): number {
-  const former = statSync(join(folder, names.weights), { throwIfNoEntry: false })?.size ?? 0;
-  return Math.max(0, parameterBytes(manifest) - former) + othersBytes;
+/** What writing a model takes, beside a former one, which stays until the new one is whole. */
+export function modelBytes(manifest: NetManifest): number {
+  return parameterBytes(manifest) + othersBytes;
 }
 
 function isOf(folder: string, manifest: NetManifest): boolean {
@@ -152,23 +151,28 @@ export function originBeside(folder: string, option: '--model' | '--out'): Origi
 }
 
 /**
- * Weights go first and come last: what is read in between, or was left by an end in between, is no model.
+ * All of it or nothing: where it cannot be written, the former model is as it was. Weights go first and come last: what an end
+ * in between leaves is no model.
  *
  * @returns names of the files that `model export` made of the former weights, which go with them
+ * @throws ConfigurationError FILE_UNWRITABLE
  */
 export function writeModel(
   folder: string,
   { manifest, header, parameters, tokenizer }: ModelFolder,
 ): readonly string[] {
   checkParameters(manifest, parameters);
-  const [weights, text] = [names.weights, tokenizerName].map((name) => join(folder, name)) as [string, string];
-  if (existsSync(weights) && tokenizer === undefined) rmSync(text, { force: true });
-  const dropped = existsSync(weights) ? dropOwnExports(folder) : [];
-  rmSync(weights, { force: true });
-  writeWhole(join(folder, names.manifest), canonicalManifest(manifest));
-  writeHeader(folder, header);
-  if (tokenizer !== undefined) writeWhole(text, tokenizer);
-  writeWhole(weights, encodeWeights(parameters));
+  const at = (name: string): string => join(folder, name);
+  const isReplaced = existsSync(at(names.weights));
+  const dropped = isReplaced ? ownExports(folder) : [];
+  const gone = [...dropped, ...(isReplaced && tokenizer === undefined ? [tokenizerName] : [])];
+  const files = [
+    [at(names.manifest), canonicalManifest(manifest)],
+    [at(names.header), canonicalHeader(header)],
+    ...(tokenizer === undefined ? [] : [[at(tokenizerName), tokenizer] as const]),
+    [at(names.weights), encodeWeights(parameters)],
+  ] as const;
+  writeTogether(files, gone.map(at));
   return dropped;
 }
 

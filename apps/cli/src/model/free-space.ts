@@ -15,7 +15,7 @@ interface Need {
 }
 
 /**
- * The model, the engine's last state, and a checkpoint, which is written whole beside the former one; together where they are
+ * The model and a checkpoint, each of which is written whole beside the former one, and the engine's last state; together where they are
  * on one disk. Records are not counted: they are written before anything is trained.
  *
  * @param out folder of the model
@@ -24,7 +24,7 @@ interface Need {
 export function needTrainingSpace(m: NetManifest, out: string, checkpoint?: string): void {
   const state = 8 * stateShapes(m).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
   const needs: readonly Need[] = [
-    { folder: out, bytes: modelBytes(out, m), what: 'the trained model', by: '--out' },
+    { folder: out, bytes: modelBytes(m), what: 'the trained model', by: '--out' },
     { folder: tmpdir(), bytes: state, what: 'the state of the training', by: 'TMPDIR' },
     ...(checkpoint === undefined
       ? []

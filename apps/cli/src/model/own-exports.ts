@@ -1,5 +1,5 @@
 /** Files that `model export` wrote into the folder of the model itself: with other weights they speak of what is not there. */
-import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Rejection } from '#attestation/base';
 import {
@@ -26,13 +26,12 @@ const exports: readonly Export[] = [
   { name: interfaceName, bytesMax: interfaceBytesMax, isOwn: isOwnInterface },
 ];
 
-/** Leaves what anybody else wrote, and what leads to the evidence of a job. @returns names of the files that are gone */
-export function dropOwnExports(folder: string): readonly string[] {
+/** Names of them, without what anybody else wrote and what leads to the evidence of a job. */
+export function ownExports(folder: string): readonly string[] {
   const own = exports.filter(({ name, bytesMax, isOwn }) => {
     const path = join(folder, name);
     return existsSync(path) && statSync(path).isFile() && holds(isOwn, headOf(path, bytesMax));
   });
-  for (const { name } of own) rmSync(join(folder, name));
   return own.map(({ name }) => name);
 }
 

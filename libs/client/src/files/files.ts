@@ -40,6 +40,9 @@ export function readJson(path: string, bytesMax = 16 * 1024 * 1024): unknown {
   }
 }
 
+const partialOf = (path: string): string => `${path}.partial-${process.pid}`;
+const formerOf = (path: string): string => `${path}.former-${process.pid}`;
+
 /**
  * Writes whole or not at all; makes the folder.
  *
@@ -47,15 +50,54 @@ export function readJson(path: string, bytesMax = 16 * 1024 * 1024): unknown {
  * @throws ConfigurationError FILE_UNWRITABLE
  */
 export function writeWhole(path: string, data: Uint8Array | string, mode = 0o644): void {
-  const partial = `${path}.partial-${process.pid}`;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(partial, data, { mode });
-    renameSync(partial, path);
+    writeFileSync(partialOf(path), data, { mode });
+    renameSync(partialOf(path), path);
   } catch (error) {
-    rmSync(partial, { force: true });
+    rmSync(partialOf(path), { force: true });
     throw unwritable('file', path, error);
   }
+}
+
+/**
+ * Writes files that belong together: beside their places first, and into them when all are whole. Where that fails, what stood
+ * there stands there again. The last of them is gone before any other changes and comes back after all: an end in between
+ * leaves the others without it.
+ *
+ * @param gone files that go with the former ones
+ * @throws ConfigurationError FILE_UNWRITABLE
+ */
+export function writeTogether(
+  files: readonly (readonly [path: string, data: Uint8Array | string])[],
+  gone: readonly string[] = [],
+): void {
+  const paths = files.map(([path]) => path);
+  const moved: string[] = [];
+  const placed: string[] = [];
+  let current = '';
+  try {
+    for (const [path, data] of files) {
+      current = path;
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(partialOf(path), data);
+    }
+    for (current of [...paths.toReversed(), ...gone]) {
+      if (!(statSync(current, { throwIfNoEntry: false })?.isFile() ?? false)) continue;
+      renameSync(current, formerOf(current));
+      moved.push(current);
+    }
+    for (current of paths) {
+      renameSync(partialOf(current), current);
+      placed.push(current);
+    }
+  } catch (error) {
+    for (const path of placed) rmSync(path);
+    for (const path of moved.toReversed()) renameSync(formerOf(path), path);
+    for (const path of paths) rmSync(partialOf(path), { force: true });
+    throw unwritable('file', current, error);
+  }
+  for (const path of moved) rmSync(formerOf(path), { force: true });
 }
 
 /** Makes a folder that results go to, before the work for them begins. @throws ConfigurationError FILE_UNWRITABLE */
