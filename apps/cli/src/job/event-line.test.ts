@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { metricKinds } from '#attestation/records';
 import { eventLine } from './event-line.js';
 
 const lineOf = (type: string, data: object): string => eventLine({ type, data });
@@ -25,13 +26,20 @@ it('tells what was counted on the edges of the net', () => {
   expect(lineOf('training', { ...step, round: 1, worker: 0 })).toContain('saturated 0.5 %  zero errors 25 %');
 });
 
-it('tells what was measured on the validation set, exactly', () => {
+it('tells what was measured on the validation set, exactly, and what the numbers are', () => {
   const metrics = [{ metric: 'accuracy', numerator: '9', denominator: '12' }];
-  expect(lineOf('evaluation', { step: 8, metrics })).toBe('validation at step 8  accuracy 9/12');
+  expect(lineOf('evaluation', { step: 8, metrics })).toBe(
+    'validation at step 8  accuracy 9/12 (rows right of rows with a label)',
+  );
   const loss = { metric: 'loss', numerator: '6428818', denominator: '200' };
   expect(lineOf('evaluation', { step: 8, metrics: [loss] })).toBe(
-    'validation at step 8  loss 0.4905 (exact loss 6428818/200 × 2^-16)',
+    'validation at step 8  loss 0.4905 nats a row (exact loss 6428818/200 × 2^-16)',
   );
+});
+
+it.each(Object.keys(metricKinds))('says of %s what its numbers are', (metric) => {
+  const line = lineOf('evaluation', { step: 8, metrics: [{ metric, numerator: '3', denominator: '4' }] });
+  expect(line).toMatch(/^validation at step 8 {2}[a-z-]+ [^(]+ \([a-z].*\)$/);
 });
 
 it('is one line and shows what is unseen, whatever a node or the control plane wrote', () => {

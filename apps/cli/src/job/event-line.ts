@@ -1,4 +1,5 @@
 /** One line for people about one event of a job. */
+import type { Metric } from '#attestation/records';
 import { claim, type EdgeFigures, type ServerEvent } from '#libs/client';
 import { visibleText } from '#libs/review/text';
 import { exactWords } from '../model/metric-line.js';
@@ -48,13 +49,28 @@ interface Evaluation {
   readonly metrics: readonly { readonly metric: string; readonly numerator: string; readonly denominator: string }[];
 }
 
+/** What the counts of a metric are (attestation/SPEC.md §9.10). */
+const countsOf: Readonly<Record<Exclude<Metric, 'loss'>, string>> = {
+  accuracy: 'rows right of rows with a label',
+  'exact-match': 'records with every label right of records',
+  'label-accuracy': 'labels right of labels',
+  sse: 'squared errors by labels; 1 is the square of the smallest step of the output',
+  sae: 'absolute errors by labels; 1 is the smallest step of the output',
+  auc: 'pairs in order of pairs, each counted twice',
+};
+const counted = new Map(Object.entries(countsOf));
+
 /** What the node says it measured on the validation set; of a loss the unit is the same for all data. */
 function evaluationLine({ step, metrics }: Evaluation): string {
   const figures = metrics.map(({ metric, numerator, denominator }) => {
     const counts = `${numerator}/${denominator}`;
-    if (metric !== 'loss') return `${metric} ${counts}`;
-    const nats = (Number(numerator) / Number(denominator)) * lossScale;
-    return `loss ${nats.toPrecision(4)} (${exactWords({ metric, name: metric, numerator, denominator, scale: lossScale })})`;
+    if (metric === 'loss') {
+      const nats = (Number(numerator) / Number(denominator)) * lossScale;
+      const exact = exactWords({ metric, name: metric, numerator, denominator, scale: lossScale });
+      return `loss ${nats.toPrecision(4)} nats a row (${exact})`;
+    }
+    const what = counted.get(metric);
+    return `${metric} ${counts}${what === undefined ? '' : ` (${what})`}`;
   });
   return [`validation at step ${step}`, ...figures].join('  ');
 }
