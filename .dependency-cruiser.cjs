@@ -117,7 +117,7 @@ const parts = {
     core: [],
   }),
   client: lib('client', {
-    door: '^libs/client/src/(files/)?index\\.ts$',
+    door: '^libs/client/src/((api|files)/)?index\\.ts$',
     may: [
       ...['attestation', 'judge', 'step', 'process', 'proof', 'zk-verifier', 'zk-commit', 'zk-groth16-commitment'],
       ...['review', 'sealing', 'settlement', 'data', 'models', 'transparency'],
@@ -133,6 +133,7 @@ const parts = {
     npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
   }),
   settlement: lib('settlement', {
+    door: '^libs/settlement/src/(index|deployment)\\.ts$',
     may: ['attestation', 'judge', 'process', 'zk-verifier', 'contracts-abi'],
     testsMay: ['^libs/step/src/index\\.ts$'],
     npm: ['@noble/curves', 'ethers', 'zod'],

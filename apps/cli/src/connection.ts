@@ -1,7 +1,7 @@
 /** How a command reaches a control plane: the client's profile, or an address and an API key of their own. */
 import type { Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
-import { createApi, loadProfile, type ControlPlaneApi, type Profile } from '#libs/client';
+import { createApi, loadProfile, type ControlPlaneApi, type Profile } from '#libs/client/api';
 import { readBytes } from '#libs/client/files';
 import type { OutputOptions } from './output.js';
 

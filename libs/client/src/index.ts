@@ -1,5 +1,5 @@
 /** The door of libs/client. */
-export { createApi, type ControlPlaneApi, type ServerEvent } from './api.js';
+export { createApi, type ControlPlaneApi, type ServerEvent } from './api/api.js';
 export {
   requireManifest,
   requireRecords,
@@ -19,12 +19,12 @@ export { takeResult, type SignedFigures } from './job/take-result.js';
 export { dischargeGroth16Segments, dischargeSegments } from './job/discharge.js';
 export { challengeSegment } from './job/challenge.js';
 export { exitEscrow } from './job/exit.js';
-export { claim, followJob, type JobView, type EdgeFigures } from './job/follow.js';
+export { claim, followJob, type JobView, type EdgeFigures } from './api/follow.js';
 export { keepTerms, ownSeed, ownTerms } from './job/record.js';
 export { fetchBundle, fetchResult, type CheckedResult } from './job/result.js';
 export { settleEscrow } from './job/settle.js';
 export { type OwnJob } from './job/same-dataset.js';
-export { defaultSamples, submitJob, type SubmitRequest, type Submitted } from './job/submit.js';
+export { submitJob, type SubmitRequest, type Submitted } from './job/submit.js';
 export { termsFor, type Agreed, type EscrowParties, type OnLapse, type Order } from './job/terms.js';
 export { readPolicy, readTrustPolicy } from './policy.js';
-export { loadProfile, openApi, type Profile } from './profile.js';
+export { loadProfile, openApi, type Profile } from './api/profile.js';

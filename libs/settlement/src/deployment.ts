@@ -36,11 +36,14 @@ export type RoleName = (typeof roleNames)[number];
 
 const accounts = { governor: Address, guardian: Address, treasury: Address, revoker: Address };
 
+/** As in a profile of a client, where a chain's id does not tell. */
+export const ChainKindJson = z.enum(chainKinds);
+
 /** Everything that the addresses of a set follow from. */
 const setup = {
   chainId: z.int().min(1),
   /** Decides the floors of TermsRules and the defaults of clients. */
-  kind: z.enum(chainKinds),
+  kind: ChainKindJson,
   salt: Word,
   ...accounts,
   /** ERC-20 tokens beside the native coin. */

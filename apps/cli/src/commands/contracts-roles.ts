@@ -2,7 +2,8 @@
 import { Argument, type Command } from 'commander';
 import { roleCall, roleNames, sendRoleCall, type RoleAction, type RoleName } from '#libs/settlement';
 import { printResult, table } from '../output.js';
-import { address, digest, selector, signing, targetOf, withSigner, type SigningOptions } from './contracts-target.js';
+import { address } from './ids.js';
+import { digest, selector, signing, targetOf, withSigner, type SigningOptions } from './contracts-target.js';
 
 interface RoleOptions extends SigningOptions {
   readonly print?: boolean;

@@ -81,11 +81,6 @@ export function signing<T>(
   return withChain(rpcUrl, deployment.chainId, (rpc) => work(new Wallet(to0x(readSecret(file)), rpc), deployment, cap));
 }
 
-export function address(value: string): string {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(value)) throw new InvalidArgumentError('an address: 0x and 40 hexadecimal digits');
-  return value;
-}
-
 export function digest(value: string): `0x${string}` {
   if (!/^0x[0-9a-f]{64}$/.test(value)) throw new InvalidArgumentError('a digest: 0x and 64 hexadecimal digits');
   return value as `0x${string}`;

@@ -30,15 +30,8 @@ import { circuitShape } from '#libs/zk/verifier';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { addRoleCommands } from './contracts-roles.js';
 import { addSnpCommands } from './contracts-snp.js';
-import {
-  address,
-  digest,
-  targetOf,
-  withChain,
-  withFeeCap,
-  withTarget,
-  type TargetOptions,
-} from './contracts-target.js';
+import { digest, targetOf, withChain, withFeeCap, withTarget, type TargetOptions } from './contracts-target.js';
+import { address } from './ids.js';
 
 interface SetupCommand extends OutputOptions {
   readonly chainId: number;

@@ -1,36 +1,7 @@
 /** `veritrain job settle|challenge|prove-segment|exit|missing|unseal|resign|withdraw`: an escrow and its money. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { formatEther } from 'ethers';
-import { parseTermsJson, type Terms } from '#attestation/records';
-import {
-  challengeSegment,
-  dischargeGroth16Segments,
-  dischargeSegments,
-  exitEscrow,
-  loadProfile,
-  openChain,
-  ownSeed,
-  ownTerms,
-  settleEscrow,
-  type ClientChain,
-  type Profile,
-} from '#libs/client';
-import { readBytes, readJson, readSecret } from '#libs/client/files';
-import { parseGroth16Statement, parseProofStatement, proofBundleBytesMax, proofStatementBytesMax } from '#libs/proof';
-import { addressBytes, type SettlementClient } from '#libs/settlement';
-import { printResult, table, type OutputOptions } from '../output.js';
-import { address } from './contracts-target.js';
-import { jobId } from './ids.js';
-
-interface EscrowOptions extends OutputOptions {
-  readonly profile?: string;
-  readonly terms?: string;
-}
-
-interface ProveOptions extends EscrowOptions {
-  readonly proof: string;
-  readonly statement: string;
-}
+import { later } from '../later.js';
+import { address, jobId } from './ids.js';
 
 /** @param command  makes a subcommand of `job` with the options that all of them have */
 export function addEscrowCommands(command: (name: string, description: string) => Command): void {
@@ -40,154 +11,30 @@ export function addEscrowCommands(command: (name: string, description: string) =
       .option('--terms <file>', 'terms of the escrow as JSON, where this profile did not submit the job');
   ofJob('settle', 'take the next step that ends a committed escrow: draw the sample, end it for a missed proof, pay')
     .option('--seed <file>', 'seed that the terms commit to, 32 bytes as 0x-hexadecimal, where the profile has none')
-    .action(settle);
+    .action(later(async () => (await import('../job/escrow-calls.js')).settle));
   ofJob('challenge', 'deposit a bond and name a false segment: the node proves it or loses its stake')
     .requiredOption('--segment <n>', 'segment, from 0', whole)
-    .action(challenge);
+    .action(later(async () => (await import('../job/escrow-calls.js')).challenge));
   ofJob('prove-segment', 'show step proofs of segments that are due, challenged or not')
     .requiredOption('--proof <file>', 'proofs as the prover wrote them')
     .requiredOption('--statement <file>', 'their statement')
-    .action(proveSegment);
-  ofJob('exit', 'leave an escrow whose other side was silent too long, or that nobody accepted').action(exit);
+    .action(later(async () => (await import('../job/escrow-calls.js')).proveSegment));
+  ofJob('exit', 'leave an escrow whose other side was silent too long, or that nobody accepted').action(
+    later(async () => (await import('../job/escrow-calls.js')).exit),
+  );
   ofJob('missing', 'say on chain that the result cannot be fetched; costs a deposit until it is answered').action(
-    missing,
+    later(async () => (await import('../job/escrow-calls.js')).missing),
   );
   ofJob('unseal', 'take the seal of a committed run away: a key behind it was revoked, or its machine condemned')
     .requiredOption('--sealing-key <address>', 'account of that settlement key', address)
-    .action(unseal);
-  ofJob('resign', 'give a started escrow back as its provider: price to the client, stake to you').action(resign);
+    .action(later(async () => (await import('../job/escrow-calls.js')).unseal));
+  ofJob('resign', 'give a started escrow back as its provider: price to the client, stake to you').action(
+    later(async () => (await import('../job/escrow-calls.js')).resign),
+  );
   command('withdraw', 'take out what escrows owe to this account')
     .option('--to <address>', 'who gets it; else this account', address)
     .option('--free-stake', 'also the stake that no job holds, as a provider whose nodes are ended')
-    .action(withdraw);
-}
-
-async function settle(id: string, options: EscrowOptions & { readonly seed?: string }): Promise<void> {
-  const given = options.seed === undefined ? undefined : readSecret(options.seed);
-  await onChain(options, async (chain, profile) => {
-    const seed = given ?? ownSeed(profile, id);
-    const { move, receipt } = await settleEscrow(chain.escrow, termsOf(profile, id, options), await chain.now(), seed);
-    const result = { ...move, transaction: receipt?.txHash ?? null };
-    printResult(options, result, () =>
-      move.call === 'wait'
-        ? table([
-            ['nothing to do', move.why],
-            ['until', new Date(1000 * move.until).toISOString()],
-          ])
-        : table([[move.call === 'lapse' ? `lapse of segment ${move.segment}` : move.call, receipt!.txHash]]),
-    );
-  });
-}
-
-async function challenge(id: string, options: EscrowOptions & { readonly segment: number }): Promise<void> {
-  await onChain(options, async ({ escrow }, profile) => {
-    const terms = termsOf(profile, id, options);
-    const { segment } = options;
-    const { txHash } = await challengeSegment(escrow, terms, segment);
-    const duty = (await escrow.duties.list(terms)).find((one) => one.segment === segment);
-    const deadline = duty?.deadline ?? null;
-    printResult(options, { segment, bondWei: String(terms.bond), deadline, transaction: txHash }, () =>
-      table([
-        ['challenged', txHash],
-        ['bond', `${formatEther(terms.bond)}, lost when the segment is proved`],
-        ['proof is due by', deadline === null ? 'already proved' : new Date(1000 * deadline).toISOString()],
-        ['after that', `veritrain job settle ${id}`],
-      ]),
-    );
-  });
-}
-
-async function proveSegment(id: string, options: ProveOptions): Promise<void> {
-  const proof = readBytes(options.proof, proofBundleBytesMax);
-  const json = readJson(options.statement, proofStatementBytesMax);
-  const isGroth16 = (json as { backend?: unknown } | null)?.backend === 'groth16';
-  const discharge = isGroth16
-    ? (escrow: SettlementClient, terms: Terms) =>
-        dischargeGroth16Segments(escrow, terms, proof, parseGroth16Statement(json))
-    : (escrow: SettlementClient, terms: Terms) => dischargeSegments(escrow, terms, proof, parseProofStatement(json));
-  await onChain(options, async ({ escrow }, profile) => {
-    const discharged = await discharge(escrow, termsOf(profile, id, options));
-    const segments = discharged.map(({ segment, receipt }) => ({ segment, transaction: receipt.txHash }));
-    printResult(options, { segments }, () =>
-      table(segments.map(({ segment, transaction }) => [`segment ${segment} proved`, transaction])),
-    );
-  });
-}
-
-async function exit(id: string, options: EscrowOptions): Promise<void> {
-  await onChain(options, async (chain, profile) => {
-    const { call, receipt } = await exitEscrow(chain.escrow, termsOf(profile, id, options), await chain.now());
-    printResult(options, { call, transaction: receipt.txHash }, () =>
-      table([
-        [call, receipt.txHash],
-        ['next', 'veritrain job withdraw'],
-      ]),
-    );
-  });
-}
-
-async function missing(id: string, options: EscrowOptions): Promise<void> {
-  await onChain(options, async (chain, profile) => {
-    const { txHash } = await chain.escrow.delivery.missing(termsOf(profile, id, options));
-    printResult(options, { transaction: txHash }, () => table([['missing', txHash]]));
-  });
-}
-
-async function unseal(id: string, options: EscrowOptions & { readonly sealingKey: string }): Promise<void> {
-  await onChain(options, async ({ escrow }, profile) => {
-    const { txHash } = await escrow.keys.unseal(termsOf(profile, id, options), addressBytes(options.sealingKey));
-    printResult(options, { transaction: txHash }, () =>
-      table([
-        ['unsealed', txHash],
-        ['next', 'veritrain job settle'],
-      ]),
-    );
-  });
-}
-
-async function resign(id: string, options: EscrowOptions): Promise<void> {
-  await onChain(options, async ({ escrow }, profile) => {
-    const { txHash } = await escrow.resign(termsOf(profile, id, options));
-    printResult(options, { transaction: txHash }, () => table([['resigned', txHash]]));
-  });
-}
-
-interface WithdrawOptions extends EscrowOptions {
-  readonly to?: string;
-  readonly freeStake?: true;
-}
-
-async function withdraw(options: WithdrawOptions): Promise<void> {
-  await onChain(options, async (chain) => {
-    const native = new Uint8Array(20);
-    if (options.freeStake === true) await chain.escrow.stakeDownTo(native, 0n);
-    const amount = await chain.escrow.creditOf(await chain.escrow.signer.getAddress(), native);
-    const receipt = await chain.escrow.withdraw(
-      native,
-      options.to === undefined ? undefined : addressBytes(options.to),
-    );
-    const transaction = receipt?.txHash ?? null;
-    printResult(options, { amountWei: String(amount), transaction }, () =>
-      transaction === null ? 'nothing to withdraw' : table([[`${formatEther(amount)} withdrawn`, transaction]]),
-    );
-  });
-}
-
-function termsOf(profile: Profile, id: string, { terms }: EscrowOptions): Terms {
-  return terms === undefined ? ownTerms(profile, id) : parseTermsJson(readJson(terms));
-}
-
-async function onChain(
-  options: EscrowOptions,
-  work: (chain: ClientChain, profile: Profile) => Promise<void>,
-): Promise<void> {
-  const profile = loadProfile(options.profile);
-  const chain = openChain(profile);
-  try {
-    await work(chain, profile);
-  } finally {
-    chain.close();
-  }
+    .action(later(async () => (await import('../job/escrow-calls.js')).withdraw));
 }
 
 function whole(text: string): number {

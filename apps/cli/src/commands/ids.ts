@@ -12,3 +12,9 @@ export function nodeId(text: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text;
   throw new InvalidArgumentError('No node id: a UUID, as veritrain node list shows.');
 }
+
+/** @throws InvalidArgumentError */
+export function address(value: string): string {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(value)) throw new InvalidArgumentError('an address: 0x and 40 hexadecimal digits');
+  return value;
+}

@@ -1,56 +1,11 @@
 /** `veritrain job submit|result`; what steers a job is in steering.ts. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { parseEther } from 'ethers';
-import { type Assurance } from '#attestation/records';
-import {
-  defaultSamples,
-  loadProfile,
-  openApi,
-  orderJob,
-  takeResult,
-  type BackendWish,
-  type ControlPlaneApi,
-  type OnLapse,
-  type Profile,
-  type SignedFigures,
-} from '#libs/client';
-import { eventLine } from '../job/event-line.js';
-import { showOrder } from '../job/order-lines.js';
-import { makeResultFolder } from '../model/folder.js';
-import { exactWords } from '../model/metric-line.js';
-import { overfitLine } from '../model/overfit-line.js';
-import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
-import { showProgress, showProofs } from '../progress.js';
+import { defaultSamples } from '#libs/client/api';
+import { later } from '../later.js';
+import { wholeNumber } from '../output.js';
 import { addEscrowCommands } from './escrow.js';
 import { jobId } from './ids.js';
 import { addSteeringCommands } from './steering.js';
-
-/** Options of commands that need chain, broker or keys of the client besides the control plane. */
-interface ProfileOptions extends OutputOptions {
-  readonly profile?: string;
-}
-
-interface SubmitOptions extends ProfileOptions {
-  readonly manifest: string;
-  readonly dataset: string;
-  readonly segmentSteps?: number;
-  readonly parallel: number;
-  readonly provider?: string;
-  readonly absentProvider?: boolean;
-  readonly anyProvider?: boolean;
-  readonly reward: bigint;
-  readonly attestors?: readonly string[];
-  readonly needed?: number;
-  readonly snpPolicy?: string;
-  readonly runHours?: number;
-  readonly proofSeconds?: number;
-  readonly assurance: Assurance;
-  readonly samples: number;
-  readonly highValue?: boolean;
-  readonly onLapse: OnLapse;
-  readonly backend: BackendWish;
-  readonly groth16Key?: string;
-}
 
 export function addJobCommands(job: Command): void {
   const command = (name: string, description: string): Command =>
@@ -102,8 +57,8 @@ export function addJobCommands(job: Command): void {
         .default('sumcheck'),
     )
     .option('--groth16-key <file>', 'the verification key of Groth16 proofs, as you trust it: key.json of `proof key`')
-    .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
-    .action((options: SubmitOptions) => submit(options));
+    .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(10n ** 18n, '1'))
+    .action(later(async () => (await import('../job/order-and-result.js')).submit));
   addTermOptions(submitting);
   command('result', 'check the evidence, pay, decrypt and export the model')
     .argument('<id>', 'job id', jobId)
@@ -111,7 +66,7 @@ export function addJobCommands(job: Command): void {
       '--out <folder>',
       'where model.onnx, weights.bin, manifest.json and job.vtb go, of a net all that predict needs; a folder without another model',
     )
-    .action(result);
+    .action(later(async () => (await import('../job/order-and-result.js')).result));
   addEscrowCommands(command);
 }
 
@@ -137,61 +92,6 @@ function addTermOptions(submitting: Command): void {
     .option('--proof-seconds <n>', 'in which a segment is proved; absent: estimated likewise', wholeNumber);
 }
 
-function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi } {
-  const profile = loadProfile(options.profile);
-  return { profile, api: openApi(profile) };
-}
-
-async function submit(options: SubmitOptions): Promise<void> {
-  const { profile, api } = open(options);
-  const watch = { ...showProgress(options), onProofs: showProofs(options), ...showOrder(options) };
-  const ordered = await orderJob({ ...options, rewardWei: options.reward, run: options }, profile, api, watch);
-  const { jobId, escrowId, fundTransaction, run, advice, terms, spec, provider, decision, why } = ordered;
-  const { scheme, proving } = spec;
-  const { compute, provePer } = terms.windows;
-  for (const sentence of advice) log(sentence);
-  const document = { jobId, escrowId, fundTransaction, provider, ...decision, scheme, why, run, advice };
-  printResult(options, document, () =>
-    table([
-      ['job', jobId],
-      ['assurance', `${decision.assurance} (${decision.reason})`],
-      ['scheme', proving === null ? scheme : `${scheme} (${why.join('; ')})`],
-      ['escrow', escrowId],
-      ['funded', fundTransaction],
-      ['provider', provider],
-      ['run', `reckoned at ${run.runSeconds} s; ${compute} s to compute, ${provePer} s for each proof`],
-      ['next', `veritrain job result ${jobId} --out <folder>`],
-    ]),
-  );
-}
-
-async function result(id: string, options: ProfileOptions & { out: string }): Promise<void> {
-  const { profile, api } = open(options);
-  makeResultFolder(options.out, id);
-  const checked = await takeResult(id, options.out, profile, api, (event) => log(eventLine(event)));
-  const { stateDigest, weightsDigest, settledBy, verdict, measured, overfit } = checked;
-  const { tier, simulated } = verdict;
-  const report = { stateDigest, weightsDigest, settledBy, verdict: tier, simulated, measured, overfit };
-  printResult(options, { ...report, out: options.out }, () =>
-    table([
-      ['verdict', `${tier}${simulated ? ' (SIMULATED hardware)' : ''}`],
-      ['state digest', stateDigest],
-      ...(measured === null ? [] : [['measured', signedWords(measured)] as const]),
-      ...(overfit === null ? [] : [overfitLine(overfit)]),
-      ['settled', settledBy],
-      ['written', `${options.out}: ${checked.files.join(' ')}`],
-    ]),
-  );
-}
-
-function signedWords({ step, records, metrics }: SignedFigures): string {
-  const figures = metrics.map(({ figure, name, scale, ...exact }) => {
-    const isKnown = name !== undefined && scale !== undefined;
-    return `${figure} (${isKnown ? exactWords({ ...exact, name, scale }) : `${exact.numerator}/${exact.denominator}`})`;
-  });
-  return `${figures.join(', ')} on ${records} rows apart after step ${step}, as the evidence has it`;
-}
-
 function hours(text: string): number {
   const value = Number(text);
   if (/^[0-9]+(\.[0-9]+)?$/.test(text) && value > 0) return value;
@@ -210,11 +110,8 @@ function digestText(text: string): string {
 }
 
 function ether(text: string): bigint {
-  try {
-    const amount = parseEther(text);
-    if (amount > 0n) return amount;
-  } catch {
-    // the message below is the better one
-  }
+  const [, whole = '', part = ''] = /^(?=\.?\d)(\d*)\.?(\d{0,18})$/.exec(text) ?? [];
+  const amount = BigInt(`0${whole}${part.padEnd(18, '0')}`);
+  if (amount > 0n) return amount;
   throw new InvalidArgumentError('an amount in ether such as 0.5');
 }

@@ -5,7 +5,7 @@ import { readPolicy } from '#libs/client';
 import { writeWhole } from '#libs/client/files';
 import { snpPolicyOf } from '#libs/settlement';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
-import { address } from './contracts-target.js';
+import { address } from './ids.js';
 
 interface SnpOptions extends OutputOptions {
   readonly owner: string;

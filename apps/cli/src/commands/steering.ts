@@ -1,6 +1,6 @@
 /** `veritrain job watch|status|list|cancel|pause|resume|retry`: what needs the control plane alone. */
 import type { Command } from 'commander';
-import { followJob, type JobView } from '#libs/client';
+import { followJob, type JobView } from '#libs/client/api';
 import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { eventLine } from '../job/event-line.js';
 import { printJob, progressOf } from '../job/print-job.js';

@@ -1,5 +1,5 @@
 /** What is said of the edges of a net in a line of progress. */
-import type { EdgeFigures } from '#libs/client';
+import type { EdgeFigures } from '#libs/client/api';
 
 /**
  * @returns how much of all edges lies at an end of its range, and which share of errors is 0, each with the edge where that

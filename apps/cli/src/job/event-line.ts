@@ -1,6 +1,6 @@
 /** One line for people about one event of a job. */
 import type { Metric } from '#attestation/records';
-import { claim, type EdgeFigures, type ServerEvent } from '#libs/client';
+import { claim, type EdgeFigures, type ServerEvent } from '#libs/client/api';
 import { visibleText } from '#libs/review/text';
 import { exactWords } from '../model/metric-line.js';
 import { edgeWords } from './edge-words.js';

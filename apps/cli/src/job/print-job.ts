@@ -1,5 +1,5 @@
 /** A job as people read it. */
-import { claim, type JobView } from '#libs/client';
+import { claim, type JobView } from '#libs/client/api';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 export function printJob(view: JobView, options: OutputOptions): void {

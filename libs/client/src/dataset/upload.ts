@@ -1,7 +1,7 @@
 /** The upload of a sealed data set's shards. */
 import { to0x } from '#attestation/base';
 import { sealedDatasetJson, shardAt, shardCount, type SealedDataset } from '#attestation/records';
-import type { ControlPlaneApi } from '../api.js';
+import type { ControlPlaneApi } from '../api/api.js';
 import { readBytes } from '../files/files.js';
 import { shardPath } from './files.js';
 import type { Watch } from './watch.js';

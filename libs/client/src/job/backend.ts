@@ -11,7 +11,7 @@ import { chooseBackend, groth16PlanOf, parseGroth16Key, planOf, type BackendName
 import { isNet, netProvability, type JobManifest, type Manifest, type NetManifest } from '#libs/step';
 import { groth16SchemeId } from '#libs/zk/verifier';
 import { readJson } from '../files/files.js';
-import type { Profile } from '../profile.js';
+import type { Profile } from '../api/profile.js';
 import type { OnLapse } from './terms.js';
 
 export type BackendWish = 'auto' | BackendName;

@@ -4,7 +4,7 @@ import { Wallet } from 'ethers';
 import { fromHex, Rejection, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import { connect, isPaidFor, latestBlock, SettlementClient, type JobState } from '#libs/settlement';
-import type { Profile } from '../profile.js';
+import type { Profile } from '../api/profile.js';
 import { readSecret } from '../files/secrets.js';
 
 export interface CommittedResult {

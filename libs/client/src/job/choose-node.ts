@@ -4,7 +4,7 @@
  */
 import { ConfigurationError } from '#attestation/base';
 import { needsTee, type Assurance } from '#attestation/records';
-import type { ControlPlaneApi } from '../api.js';
+import type { ControlPlaneApi } from '../api/api.js';
 
 export interface NodeWish {
   /** Account, by --provider. */

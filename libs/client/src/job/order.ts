@@ -1,9 +1,9 @@
 /** A job from what a client wishes: how it is proved, which node does it, how it is vouched for; then it is submitted. */
 import { to0x } from '#attestation/base';
 import { decideAssurance, provenSteps } from '#libs/proof';
-import type { ControlPlaneApi } from '../api.js';
+import type { ControlPlaneApi } from '../api/api.js';
 import type { Watch } from '../dataset/watch.js';
-import type { Profile } from '../profile.js';
+import type { Profile } from '../api/profile.js';
 import { chooseProving, type BackendWish } from './backend.js';
 import { chooseNode, type NodeWish } from './choose-node.js';
 import { usualSegment } from './segments.js';

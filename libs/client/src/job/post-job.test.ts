@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { createApi } from '../api.js';
+import { createApi } from '../api/api.js';
 import { postJob } from './post-job.js';
 
 const closers: (() => void)[] = [];

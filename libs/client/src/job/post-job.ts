@@ -1,6 +1,6 @@
 /** Posts a job. Ordered again it is another one, so where no answer tells whether it was taken the client is told where to look. */
 import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation/base';
-import type { ControlPlaneApi } from '../api.js';
+import type { ControlPlaneApi } from '../api/api.js';
 
 const unsure: ReadonlySet<string> = new Set(['REQUEST_TIMEOUT', 'CONTROL_PLANE_UNREACHABLE']);
 

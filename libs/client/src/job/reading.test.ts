@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { Profile } from '../profile.js';
+import type { Profile } from '../api/profile.js';
 import { keepReading, ownReading } from './reading.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-reading-'));

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { canonicalHeader, parseDataHeader, type DataHeader } from '#libs/step';
 import { readBytes, readJson, writeWhole } from '../files/files.js';
 import { startBytesMax, tokenizerBytesMax } from '../limits.js';
-import type { Profile } from '../profile.js';
+import type { Profile } from '../api/profile.js';
 import { pathOf } from './record.js';
 
 export interface Reading {

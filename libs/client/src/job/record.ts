@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 import { parseTermsJson, termsJson, type Terms } from '#attestation/records';
 import { readJson, writeWhole } from '../files/files.js';
-import type { Profile } from '../profile.js';
+import type { Profile } from '../api/profile.js';
 import { readSecret, writeSecret } from '../files/secrets.js';
 
 export function keepTerms(profile: Profile, jobId: string, terms: Terms, seed: Uint8Array): void {

@@ -29,12 +29,12 @@ import {
 import { commitmentFormat, createCommitter, keccakParts, weightsDigestOf } from '#libs/zk/commit';
 import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
-import type { ControlPlaneApi } from '../api.js';
-import type { Profile } from '../profile.js';
+import type { ControlPlaneApi } from '../api/api.js';
+import type { Profile } from '../api/profile.js';
 import { readSecret } from '../files/secrets.js';
 import { openChain, type ClientChain, type CommittedResult } from './chain.js';
 import { download, type Downloaded } from './downloaded.js';
-import { followJob } from './follow.js';
+import { followJob } from '../api/follow.js';
 import { ownSeed, ownTerms } from './record.js';
 import { untilSampleProved } from './sample.js';
 

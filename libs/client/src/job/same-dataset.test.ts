@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Rejection } from '#attestation/base';
-import type { ControlPlaneApi } from '../api.js';
+import type { ControlPlaneApi } from '../api/api.js';
 import { openJobsOf } from './same-dataset.js';
 
 it('finds jobs on the same data set that have not ended', async () => {

@@ -1,7 +1,7 @@
 /** Jobs on the same data set that an order may repeat: one that nothing funds waits for ever, one that is funded is paid again. */
 import { CodedError } from '#attestation/base';
-import type { ControlPlaneApi } from '../api.js';
-import { isEnded, type JobView } from './follow.js';
+import type { ControlPlaneApi } from '../api/api.js';
+import { isEnded, type JobView } from '../api/follow.js';
 
 export type OwnJob = Pick<JobView, 'id' | 'state' | 'escrowState'>;
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { startWeights } from '#libs/review';
 import { isNet } from '#libs/step';
 import type { JobManifest } from '#libs/step';
-import type { ControlPlaneApi } from '../api.js';
+import type { ControlPlaneApi } from '../api/api.js';
 import type { Watch } from '../dataset/watch.js';
 import { readBytes } from '../files/files.js';
 import { startBytesMax, startPartBytes } from '../limits.js';

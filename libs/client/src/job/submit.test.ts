@@ -9,8 +9,8 @@ import { canonicalManifest } from '#libs/step';
 import { openMarket, walletOf, type Market } from '#test/escrow-market';
 import { forgetProfile } from '#test/older-floor';
 import { tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
-import type { ControlPlaneApi } from '../api.js';
-import type { Profile } from '../profile.js';
+import type { ControlPlaneApi } from '../api/api.js';
+import type { Profile } from '../api/profile.js';
 import { submitJob, type SubmitRequest } from './submit.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-submit-'));

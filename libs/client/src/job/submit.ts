@@ -38,13 +38,13 @@ import {
   type JobManifest,
 } from '#libs/step';
 import { circuitShape } from '#libs/zk/verifier';
-import type { ControlPlaneApi } from '../api.js';
+import type { ControlPlaneApi } from '../api/api.js';
 import { uploadDataset } from '../dataset/upload.js';
 import type { Watch } from '../dataset/watch.js';
 import { keyAdvice } from '../dataset/key-place.js';
 import { readBytes, readJson } from '../files/files.js';
 import { readPolicy } from '../policy.js';
-import type { Profile } from '../profile.js';
+import type { Profile } from '../api/profile.js';
 import { readSecret } from '../files/secrets.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
 import { postJob } from './post-job.js';
@@ -55,9 +55,7 @@ import { readStart, uploadStart } from './start.js';
 import { openJobsOf } from './same-dataset.js';
 import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
-
-/** Finds a run of which one segment in ten was skipped with 97 % (contracts/SPEC.md §8, §19). */
-export const defaultSamples = 32;
+import { defaultSamples } from './samples.js';
 
 export interface SubmitRequest extends ProvingRequest {
   /** Manifest of fxt/1 or fxt/2, JSON file. */

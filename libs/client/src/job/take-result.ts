@@ -21,11 +21,11 @@ import {
   isNet,
   parametersOf,
 } from '#libs/step';
-import type { ControlPlaneApi, ServerEvent } from '../api.js';
+import type { ControlPlaneApi, ServerEvent } from '../api/api.js';
 import { makeFolder, writeWhole } from '../files/files.js';
 import { readPolicy } from '../policy.js';
-import type { Profile } from '../profile.js';
-import { followJob } from './follow.js';
+import type { Profile } from '../api/profile.js';
+import { followJob } from '../api/follow.js';
 import { ownReading, tokenizerName, type Reading } from './reading.js';
 import { fetchBundle, fetchResult, type CheckedResult } from './result.js';
 

@@ -2,9 +2,9 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from '#attestation/base';
-import { chainKinds, DeploymentJson } from '#libs/settlement';
+import { ChainKindJson, DeploymentJson } from '#libs/settlement/deployment';
 import { createApi, type ControlPlaneApi } from './api.js';
-import { readJson } from './files/files.js';
+import { readJson } from '../files/files.js';
 
 const defaultProfile = '.veritrain/up/client.json';
 
@@ -24,7 +24,7 @@ const Profile = z.strictObject({
     pollingMs: z.int().min(10).default(1000),
     deployment: DeploymentJson,
     /** Kind of a chain whose id does not tell. */
-    kind: z.enum(chainKinds).optional(),
+    kind: ChainKindJson.optional(),
     /** Most that one unit of gas may cost, decimal; absent: as the kind of the chain has it. */
     feePerGasMaxWei: z
       .string()

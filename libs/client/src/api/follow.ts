@@ -1,6 +1,6 @@
 /** Watches a job until it is where the caller wants it, or at its end. */
 import { Rejection } from '#attestation/base';
-import type { ControlPlaneApi, ServerEvent } from '../api.js';
+import type { ControlPlaneApi, ServerEvent } from './api.js';
 
 /** What an enclave counted on an edge of the net: elements, those at an end of their range, and errors of 0. */
 export interface EdgeFigures {
