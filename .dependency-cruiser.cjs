@@ -117,7 +117,7 @@ const parts = {
     core: [],
   }),
   client: lib('client', {
-    door: '^libs/client/src/((api|files)/)?index\\.ts$',
+    door: '^libs/client/src/((api|files|judging)/)?index\\.ts$',
     may: [
       ...['attestation', 'judge', 'step', 'process', 'proof', 'zk-verifier', 'zk-commit', 'zk-groth16-commitment'],
       ...['review', 'sealing', 'settlement', 'data', 'models', 'transparency'],

@@ -34,7 +34,7 @@ describe('functions that verify or appraise', () => {
 
 /** A door is the only way into a folder: these re-export, name by name, and nothing else does. */
 const doors =
-  /^(attestation|libs\/[a-z-]+)\/src\/index\.ts$|^libs\/onnx\/src\/runtime\.ts$|^libs\/(client\/src\/(api|files)|review\/src\/text|wire\/src\/channel)\/index\.ts$|^attestation\/src\/(base|log|records)\/index\.ts$|^libs\/zk\/src\/(verifier|commit|commit\/kernels|groth16|groth16\/commitment)\/index\.ts$/;
+  /^(attestation|libs\/[a-z-]+)\/src\/index\.ts$|^libs\/onnx\/src\/runtime\.ts$|^libs\/(client\/src\/(api|files|judging)|review\/src\/text|wire\/src\/channel)\/index\.ts$|^attestation\/src\/(base|log|records)\/index\.ts$|^libs\/zk\/src\/(verifier|commit|commit\/kernels|groth16|groth16\/commitment)\/index\.ts$/;
 
 describe('doors', () => {
   it('are the only barrels', () => {

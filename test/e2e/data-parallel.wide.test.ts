@@ -5,16 +5,8 @@ import { JsonRpcProvider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { parseBundle } from '#attestation/records';
-import {
-  fetchBundle,
-  fetchResult,
-  openChain,
-  readPolicy,
-  submitJob,
-  verifyBundleFile,
-  type ClientChain,
-  type ServerEvent,
-} from '#libs/client';
+import { fetchBundle, fetchResult, openChain, submitJob, type ClientChain, type ServerEvent } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { canonicalManifest, drawnParameters, encodeWeights, splitNetRecords, startRoot } from '#libs/step';
 import { reward, startTestSystem, type TestSystem } from '#test/embedded';
 import { tableData, tableNet, tableRecords, writeTable } from '#test/net-job';

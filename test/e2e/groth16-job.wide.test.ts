@@ -14,10 +14,9 @@ import {
   openApi,
   openChain,
   ownTerms,
-  readPolicy,
-  verifyBundleFile,
   type CheckedResult,
 } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { writeWhole } from '#libs/client/files';
 import { verifyBundledProof, verifyBundledProofUnder } from '#libs/proof';
 import { startBorder } from '#libs/review';

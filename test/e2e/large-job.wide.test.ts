@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fetchBundle, fetchResult, openChain, readPolicy, submitJob, type JobView } from '#libs/client';
+import { fetchBundle, fetchResult, openChain, submitJob, type JobView } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import { canonicalManifest, parameterCount, splitNetRecords } from '#libs/step';
 import { checkpointAt, reward, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { tableData, tableNet, tableRecords, writeTable } from '#test/net-job';

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
-import { fetchBundle, fetchResult, openChain, readPolicy, type CheckedResult } from '#libs/client';
+import { fetchBundle, fetchResult, openChain, type CheckedResult } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import {
   encodeWeights,
   initialWeights,

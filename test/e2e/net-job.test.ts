@@ -12,16 +12,8 @@ import {
   parseEvaluation,
   type EvidenceBundle,
 } from '#attestation/records';
-import {
-  fetchBundle,
-  fetchResult,
-  openChain,
-  readPolicy,
-  submitJob,
-  verifyBundleFile,
-  type ControlPlaneApi,
-  type ServerEvent,
-} from '#libs/client';
+import { fetchBundle, fetchResult, openChain, submitJob, type ControlPlaneApi, type ServerEvent } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { canonicalManifest, drawnParameters, encodeWeights, startRoot, type NetManifest } from '#libs/step';
 import { reward, startTestSystem, type TestSystem } from '#test/embedded';
 import { tableData, tableNet, writeTable } from '#test/net-job';

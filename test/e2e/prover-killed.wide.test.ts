@@ -3,16 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  fetchResult,
-  followJob,
-  loadProfile,
-  openApi,
-  readPolicy,
-  sealFiles,
-  submitJob,
-  type ServerEvent,
-} from '#libs/client';
+import { fetchResult, followJob, loadProfile, openApi, sealFiles, submitJob, type ServerEvent } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 

@@ -8,7 +8,6 @@ import {
   followJob,
   loadProfile,
   openApi,
-  readPolicy,
   sealFiles,
   submitJob,
   type CheckedResult,
@@ -16,6 +15,7 @@ import {
   type Profile,
   type ServerEvent,
 } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 

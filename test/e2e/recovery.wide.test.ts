@@ -3,15 +3,8 @@ import { JsonRpcProvider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { encodeJobSpec, jobIdOf, termsJson, type Terms } from '#attestation/records';
-import {
-  fetchBundle,
-  fetchResult,
-  openChain,
-  readPolicy,
-  type CheckedResult,
-  type ClientChain,
-  type JobView,
-} from '#libs/client';
+import { fetchBundle, fetchResult, openChain, type CheckedResult, type ClientChain, type JobView } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import type { Manifest } from '#libs/step';
 import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { expectPaidOnce as paidOnce, seen, undisturbed as undisturbedBy } from '#test/outcome';

@@ -15,17 +15,16 @@ import {
   openApi,
   openChain,
   ownSeed,
-  readPolicy,
   sealFiles,
   settleEscrow,
   submitJob,
-  verifyBundleFile,
   type CheckedResult,
   type ClientChain,
   type ControlPlaneApi,
   type Profile,
   type ServerEvent,
 } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 

@@ -16,13 +16,12 @@ import {
   openApi,
   openChain,
   ownTerms,
-  readPolicy,
   sealFiles,
   submitJob,
-  verifyBundleFile,
   type CheckedResult,
   type Profile,
 } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { writeWhole } from '#libs/client/files';
 import type { ProofUnit } from '#libs/proof';
 import { connect } from '#libs/settlement';

@@ -17,12 +17,11 @@ import {
   openChain,
   orderJob,
   ownTerms,
-  readPolicy,
   sealFiles,
-  verifyBundleFile,
   type CheckedResult,
   type Profile,
 } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { writeWhole } from '#libs/client/files';
 import type { ProofUnit } from '#libs/proof';
 import { blockOfStep, initialWeights, sliceExamples, stateDigest, stepReference } from '#libs/step';

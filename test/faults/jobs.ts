@@ -7,7 +7,6 @@ import {
   fetchResult,
   loadProfile,
   openChain,
-  readPolicy,
   sealFiles,
   submitJob,
   type CheckedResult,
@@ -16,6 +15,7 @@ import {
   type Profile,
   type Submitted,
 } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import { undisturbed } from '#test/outcome';
 import { smallManifest, writeManifest, writeSmallFiles, type SmallFiles } from '#test/small-job';
 import type { Plan } from './plan.js';

@@ -35,6 +35,10 @@ it.each(['--help', '--version'])('%s loads nothing that is heavy', (word) => {
   expect(loadedBy(word)).toEqual([]);
 });
 
+it.each(['job', 'node', 'model'])('%s, of which most commands need no chain, loads none', (group) => {
+  expect(loadedBy(group, '--help')).not.toEqual(expect.arrayContaining(['ethers']));
+});
+
 it('a command loads what it is made with', () => {
   expect(loadedBy('contracts', '--help')).toEqual(expect.arrayContaining(['ethers', 'libs/settlement/src/index']));
 });

@@ -7,7 +7,6 @@ export {
   type RecordFiles,
   type WeightFiles,
 } from './bundle/accuracy-openings.js';
-export { verifyBundleFile } from './bundle/verify.js';
 export { shardPath } from './dataset/files.js';
 export { sealFiles, type SealRequest } from './dataset/seal-files.js';
 export { sealData, type SealDataRequest } from './dataset/seal-data.js';
@@ -19,12 +18,11 @@ export { takeResult, type SignedFigures } from './job/take-result.js';
 export { dischargeGroth16Segments, dischargeSegments } from './job/discharge.js';
 export { challengeSegment } from './job/challenge.js';
 export { exitEscrow } from './job/exit.js';
-export { claim, followJob, type JobView, type EdgeFigures } from './api/follow.js';
+export { claim, followJob, type JobView } from './api/follow.js';
 export { keepTerms, ownSeed, ownTerms } from './job/record.js';
 export { fetchBundle, fetchResult, type CheckedResult } from './job/result.js';
 export { settleEscrow } from './job/settle.js';
 export { type OwnJob } from './job/same-dataset.js';
 export { submitJob, type SubmitRequest, type Submitted } from './job/submit.js';
 export { termsFor, type Agreed, type EscrowParties, type OnLapse, type Order } from './job/terms.js';
-export { readPolicy, readTrustPolicy } from './policy.js';
 export { loadProfile, openApi, type Profile } from './api/profile.js';

@@ -1,6 +1,6 @@
 /** `veritrain bundle verify`. */
 import type { Command } from 'commander';
-import { verifyBundleFile } from '#libs/client';
+import { verifyBundleFile } from '#libs/client/judging';
 import { isIdle, judgedBy, workOf, type BundleVerdict } from '#libs/review';
 import { checkLines } from '../checks.js';
 import { judgedByLines } from '../judged-by.js';

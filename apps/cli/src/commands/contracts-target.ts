@@ -2,7 +2,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { Wallet, type JsonRpcProvider } from 'ethers';
 import { to0x } from '#attestation/base';
-import { loadProfile } from '#libs/client';
+import { loadProfile } from '#libs/client/api';
 import { readJson, readSecret } from '#libs/client/files';
 import { connect, parseDeployment, type Deployment } from '#libs/settlement';
 import type { OutputOptions } from '../output.js';

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatEther, Wallet } from 'ethers';
 import { ConfigurationError, to0x } from '#attestation/base';
-import { loadProfile } from '#libs/client';
+import { loadProfile } from '#libs/client/api';
 import { readBytes, readJson, readSecret, writeWhole } from '#libs/client/files';
 import {
   parseGroth16Bundle,

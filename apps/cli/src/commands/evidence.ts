@@ -12,7 +12,7 @@ import {
   type Section,
 } from '#attestation';
 import { CodedError, ConfigurationError, fromHex } from '#attestation/base';
-import { readPolicy } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import { readBytes } from '#libs/client/files';
 import { visibleText } from '#libs/review/text';
 import { checkLines } from '../checks.js';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { exampleNamed, listExamples } from '../example/description.js';
-import { runExample, type ExampleReport } from '../example/run.js';
+import type { ExampleReport } from '../example/run.js';
 import { log, printResult, ownTable, type OutputOptions } from '../output.js';
 
 interface RunOptions extends OutputOptions {
@@ -35,6 +35,7 @@ export function addExampleCommands(group: Command, fresh: (words: readonly strin
     .action(async (name: string, options: RunOptions) => {
       const { short = false, out = join('.veritrain', 'examples', name) } = options;
       const example = exampleNamed(name);
+      const { runExample } = await import('../example/run.js');
       const report = await runExample(example, {
         ...{ isShort: short, out, say: log },
         execute: async (args) => (await fresh(args)).parseAsync(['node', 'veritrain', ...args]),

@@ -3,7 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { Wallet } from 'ethers';
 import { ConfigurationError, fromHex, to0x, toHex } from '#attestation/base';
 import { encodeLogExport, parseCheckpoint, type LogEntry } from '#attestation/log';
-import { readTrustPolicy } from '#libs/client';
+import { readTrustPolicy } from '#libs/client/judging';
 import { readSecret, writeWhole } from '#libs/client/files';
 import {
   collectPartials,

@@ -5,7 +5,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { addressOfPublicKey, concatBytes, fromHex, Rejection, signRecoverable, toHex } from '#attestation/base';
 import { entryBytesMax, isPublicKind, isSealedKind, issuerDigest } from '#attestation/log';
-import { readTrustPolicy } from '#libs/client';
+import { readTrustPolicy } from '#libs/client/judging';
 import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { fetchProof } from '#libs/log';
 import { printResult, table, type OutputOptions } from '../output.js';

@@ -13,7 +13,7 @@ import {
   type Opening,
   type TrustPolicy,
 } from '#attestation/log';
-import { readTrustPolicy } from '#libs/client';
+import { readTrustPolicy } from '#libs/client/judging';
 import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { readEntriesOf, submitEntry } from '#libs/log';
 import { printResult, table } from '../output.js';

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { CollateralError, ConfigurationError, fromHex, toHex } from '#attestation/base';
 import type { TrustPolicy } from '#attestation/log';
-import { readTrustPolicy } from '#libs/client';
+import { readTrustPolicy } from '#libs/client/judging';
 import { readJson, writeWhole } from '#libs/client/files';
 import {
   fetchNote,

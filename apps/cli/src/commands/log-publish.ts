@@ -20,7 +20,7 @@ import {
   type PublicKind,
   type TrustPolicy,
 } from '#attestation/log';
-import { readTrustPolicy } from '#libs/client';
+import { readTrustPolicy } from '#libs/client/judging';
 import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { submitEntry } from '#libs/log';
 import { log as say, type OutputOptions } from '../output.js';

@@ -10,7 +10,7 @@ import {
   verifyEntry,
   verifyLogProof,
 } from '#attestation/log';
-import { readTrustPolicy } from '#libs/client';
+import { readTrustPolicy } from '#libs/client/judging';
 import { readBytes } from '#libs/client/files';
 import type { Pin } from './log-pins.js';
 

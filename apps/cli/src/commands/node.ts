@@ -1,12 +1,8 @@
 /** `veritrain node list|cordon|drain|uncordon|preflight`. */
 import { Option, type Command } from 'commander';
-import { readPolicy } from '#libs/client';
-import { CollateralStore } from '#libs/collateral';
+import { later } from '../later.js';
 import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
-import { moreOf, printResult, table, wholeNumber, type OutputOptions, type PageOptions } from '../output.js';
-import type { MachineOptions } from '../preflight/collect.js';
-import { postedPolicy, postPreflight, type PostOptions } from '../preflight/post.js';
-import { preflight, type PreflightReport } from '../preflight/preflight.js';
+import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
 import { nodeId } from './ids.js';
 import { addPostOptions } from './post-options.js';
 
@@ -60,12 +56,6 @@ function rowOf({ id, name, state, online, provider, capabilities }: NodeView): r
   return [id, `${seen.padEnd(8)} ${state.padEnd(9)} ${name}  ${tee}, ${cores} cores  ${provider}`];
 }
 
-interface PreflightOptions extends OutputOptions, MachineOptions, PostOptions {
-  readonly policy: string;
-  readonly cache: string;
-  readonly offline?: boolean;
-}
-
 function addPreflight(node: Command): void {
   addPostOptions(node.command('preflight').description('say whether this machine would pass a policy, and what to fix'))
     .requiredOption('--policy <file>', 'the appraisal policy to pass')
@@ -77,38 +67,5 @@ function addPreflight(node: Command): void {
     .option('--offline', 'use kept collateral only, never the network')
     .option('--cache <folder>', 'where collateral is kept', '.veritrain/collateral')
     .option('--json', 'print one JSON document')
-    .action(async (options: PreflightOptions) => {
-      const store = new CollateralStore({ directory: options.cache, offline: options.offline === true });
-      const at = Math.floor(Date.now() / 1000);
-      const report = await preflight(options, readPolicy(options.policy).policy, store, at);
-      const text = (): string => preflightText(report);
-      await postPreflight(options, postedPolicy(report, options.attester === 'simulated'), text);
-      printResult(options, report, text);
-      if (!report.ok) process.exitCode = 1;
-    });
-}
-
-function preflightText({ ok, appraisal, at, policy, facts, findings }: PreflightReport): string {
-  const head = table([
-    ['verdict', ok ? 'this machine would pass' : 'this machine would NOT pass'],
-    ['appraisal', appraisal ?? 'no evidence could be collected'],
-    ['policy', policy],
-    ['as of', `${isoTime(at)} (now, by this machine’s clock)`],
-  ]);
-  const parts = facts === null ? [] : [facts.cpu, ...facts.gpus].map((part) => table(Object.entries(part)));
-  const dates = facts?.certificates.map(({ subject, notAfter }) => `${isoTime(notAfter)}  ${subject}`) ?? [];
-  const problems = findings.map(
-    ({ area, weight, code, expected, got, action }) =>
-      `${weight === 'blocking' ? '✗' : '!'} ${area}: ${code}\n    expected ${expected}\n    got      ${got}\n    do       ${action}`,
-  );
-  return [
-    ...parts,
-    ...(dates.length === 0 ? [] : [`certificates last until\n${dates.join('\n')}`]),
-    problems.length === 0 ? 'nothing to fix' : problems.join('\n'),
-    head,
-  ].join('\n\n');
-}
-
-function isoTime(unix: number): string {
-  return new Date(unix * 1000).toISOString();
+    .action(later(async () => (await import('../preflight/command.js')).preflightHere));
 }

@@ -10,7 +10,7 @@ import {
   type AppraisalPolicy,
 } from '#attestation';
 import { ed25519Signer, fromHex, toHex } from '#attestation/base';
-import { readPolicy } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { pinsOf } from './log-pins.js';

@@ -2,7 +2,7 @@
 import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { toHex } from '#attestation/base';
-import { verifyBundleFile } from '#libs/client';
+import { verifyBundleFile } from '#libs/client/judging';
 import { readBytes, writeWhole } from '#libs/client/files';
 import {
   bundleBytesMax,

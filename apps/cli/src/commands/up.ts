@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { log, printResult, table, type OutputOptions } from '../output.js';
-import { loadProfile } from '#libs/client';
+import { loadProfile } from '#libs/client/api';
 import { writeWhole } from '#libs/client/files';
 import { canonicalManifest } from '#libs/step';
 import { mnistManifest } from '../demo/mnist.js';

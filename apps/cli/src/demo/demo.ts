@@ -11,14 +11,13 @@ import {
   followJob,
   loadProfile,
   openApi,
-  readPolicy,
   sealFiles,
   submitJob,
-  verifyBundleFile,
   type CheckedResult,
   type Profile,
   type ServerEvent,
 } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { readBytes, writeWhole } from '#libs/client/files';
 import { inputsCache, type InputSources } from '#libs/guest';
 import { canonicalManifest, floatOnnx } from '#libs/step';

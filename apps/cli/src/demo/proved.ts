@@ -15,14 +15,13 @@ import {
   openApi,
   openChain,
   ownTerms,
-  readPolicy,
   sealFiles,
   submitJob,
-  verifyBundleFile,
   type CheckedResult,
   type Profile,
   type ServerEvent,
 } from '#libs/client';
+import { readPolicy, verifyBundleFile } from '#libs/client/judging';
 import { writeWhole } from '#libs/client/files';
 import { decideAssurance, largestUnit, type ProofUnit } from '#libs/proof';
 import { canonicalManifest, floatOnnx, profileManifest } from '#libs/step';

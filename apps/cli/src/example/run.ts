@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ConfigurationError, Rejection } from '#attestation/base';
-import { loadProfile } from '#libs/client';
+import { loadProfile } from '#libs/client/api';
 import { makeFolder, writeWhole } from '#libs/client/files';
 import { taken } from '../output.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';

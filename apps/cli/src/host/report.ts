@@ -1,5 +1,5 @@
 /** What `veritrain host preflight` says: the host's parts, and, with a report of the machine, its firmware and certificate. */
-import { readPolicy } from '#libs/client';
+import { readPolicy } from '#libs/client/judging';
 import { checkHost, readHostFacts, type HostCheck } from '#libs/guest';
 import { firmwareChecks } from './firmware.js';
 

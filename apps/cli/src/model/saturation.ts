@@ -3,7 +3,7 @@
  * little.
  */
 import { Rejection } from '#attestation/base';
-import type { EdgeFigures } from '#libs/client';
+import type { EdgeFigures } from '#libs/client/api';
 import { lowerRate, type NetManifest } from '#libs/step';
 import type { EngineProgress } from '../train/engine-process.js';
 

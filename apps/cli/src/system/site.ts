@@ -8,7 +8,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
 import { type AppraisalPolicy } from '#attestation';
 import { addressOfPublicKey, to0x } from '#attestation/base';
-import { type Profile } from '#libs/client';
+import { type Profile } from '#libs/client/api';
 import { writeSecret, writeWhole } from '#libs/client/files';
 import { connect, deploy, simulatedIssuer, type Anvil, type Deployment } from '#libs/settlement';
 import {

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportedError } from '#attestation/base';
-import type { EdgeFigures } from '#libs/client';
+import type { EdgeFigures } from '#libs/client/api';
 import { nodeCommand, startProcess, type StartedProcess } from '#libs/process';
 import { log } from '../output.js';
 

@@ -2,4 +2,4 @@
 export { createApi, type ControlPlaneApi, type ServerEvent } from './api.js';
 export { claim, followJob, type EdgeFigures, type JobView } from './follow.js';
 export { defaultSamples } from '../job/samples.js';
-export { loadProfile, openApi, type Profile } from './profile.js';
+export { loadProfile, type Profile } from './profile.js';

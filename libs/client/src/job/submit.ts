@@ -43,7 +43,7 @@ import { uploadDataset } from '../dataset/upload.js';
 import type { Watch } from '../dataset/watch.js';
 import { keyAdvice } from '../dataset/key-place.js';
 import { readBytes, readJson } from '../files/files.js';
-import { readPolicy } from '../policy.js';
+import { readPolicy } from '../judging/policy.js';
 import type { Profile } from '../api/profile.js';
 import { readSecret } from '../files/secrets.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';

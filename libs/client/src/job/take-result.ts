@@ -23,7 +23,7 @@ import {
 } from '#libs/step';
 import type { ControlPlaneApi, ServerEvent } from '../api/api.js';
 import { makeFolder, writeWhole } from '../files/files.js';
-import { readPolicy } from '../policy.js';
+import { readPolicy } from '../judging/policy.js';
 import type { Profile } from '../api/profile.js';
 import { followJob } from '../api/follow.js';
 import { ownReading, tokenizerName, type Reading } from './reading.js';

@@ -3,7 +3,7 @@ import { parseLogExport } from '#attestation/log';
 import { exportBytesMax, policiesAmong, reviewBundle, type BundleVerdict } from '#libs/review';
 import { readBytes } from '../files/files.js';
 import { bundleBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
-import { readPolicy, readTrustPolicy } from '../policy.js';
+import { readPolicy, readTrustPolicy } from './policy.js';
 
 interface VerifyOptions {
   /** Policy file; absent: the policy that the job was submitted under. */

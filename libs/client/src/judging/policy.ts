@@ -2,8 +2,8 @@
 import { documentDigest, encodeDocument, parsePolicy, type AppraisalPolicy } from '#attestation';
 import { fromHex } from '#attestation/base';
 import { parseTrustPolicy, trustPolicyCharactersMax, type TrustPolicy } from '#attestation/log';
-import { readBytes } from './files/files.js';
-import { policyBytesMax } from './limits.js';
+import { readBytes } from '../files/files.js';
+import { policyBytesMax } from '../limits.js';
 
 interface PolicyFile {
   readonly policy: AppraisalPolicy;
