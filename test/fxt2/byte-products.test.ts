@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { InferenceSession, sessionOptions, Tensor } from '#libs/onnx';
-import { buildNetTrainGraph, encodeModel, GraphBuilder, type NetManifest } from '#libs/step';
+import { buildNetTrainGraph, drawnParameters, encodeModel, GraphBuilder, type NetManifest } from '#libs/step';
 import {
   engineOutcome,
   randomExamples,
@@ -11,6 +11,7 @@ import {
   seeded,
   smallNet,
 } from '#test/net-agreement';
+import { byteSumsMax } from '../../libs/step/src/net/byte-products.js';
 import { byteRowsMax, emitSlicedSums } from '../../libs/step/src/net/byte-sums.js';
 import { NetEmitter } from '../../libs/step/src/net/emitter.js';
 
@@ -135,6 +136,21 @@ it.each([
   const m = smallNet([layer, { op: 'flatten' }], { input, g: 15, optimizer, loss });
   // Scores so far apart that a share is 1.
   await agrees(m, seed, [weights, 1]);
+});
+
+it.each([
+  [byteSumsMax, true],
+  [byteSumsMax + 1, false],
+])('errors of -1, with low bytes of 255, under %i rows of 255: by bytes %s', async (rows, isByBytes) => {
+  const layers = [{ op: 'conv2d', k: [1, 1], out: 1 }, { op: 'maxpool', k: [1, 1] }, { op: 'flatten' }];
+  const m = smallNet(layers, {
+    ...{ batch: 1, input: { shape: [1, rows, 1], frac: 8 }, labelShape: [rows], loss: { kind: 'mse' } },
+    ...{ g: 8, optimizer: { kind: 'sgd', gq: 16, hbits: 36, lr: { frac: 20, points: [[0, 1]] } } },
+  });
+  expect(hasProduct(m, true)).toBe(isByBytes);
+  const parameters = drawnParameters(m).map((one) => ({ ...one, values: one.values.fill(0n) }));
+  const examples = { count: 1, features: new Uint8Array(rows).fill(255), labels: new Int32Array(rows).fill(1) };
+  expect(await engineOutcome(m, parameters, examples)).toEqual(referenceOutcome(m, parameters, examples));
 });
 
 it("a convolution whose errors are the loss's own is none of them, for 2^15 has no two bytes", () => {

@@ -8,6 +8,9 @@ import type { NetEmitter } from './emitter.js';
 /** Products of bytes that meet in one number, at most: 255·128 of each stays within int32. */
 export const byteTermsMax = 65_793;
 
+/** Rows of gradient sums, at most: the low byte of an error, as unsigned as those of x, has 255·255 of each. */
+export const byteSumsMax = 33_025;
+
 /** Largest magnitude of weights: with fewer than 2^15 terms, sums of a product stay below 2^51. */
 export const byteWeightMax = 1n << 20n;
 
@@ -55,7 +58,7 @@ export function emitByteProduct(
 /**
  * Gradient sums xᵀ·G.
  *
- * @param rows  bytes of x, uint8 [rows, taps·bytes·C], of `emitBytes` or, with one byte, as they are
+ * @param rows  bytes of x, uint8 [rows, taps·bytes·C], at most `byteSumsMax` rows, of `emitBytes` or, with one byte, as they are
  * @param G     whole numbers −2^15 … 2^15 − 1, [rows, out]
  */
 export function emitByteSums(e: NetEmitter, rows: string, G: string, { taps, bytes, C, out, total }: ByteSums): string {

@@ -2,7 +2,14 @@
 import { refuse } from '../../errors.js';
 import { roundShift } from '../../integers.js';
 import * as limits from '../../limits.js';
-import { byteTermsMax, byteWeightMax, emitByteProduct, emitBytes, emitByteSums } from '../byte-products.js';
+import {
+  byteSumsMax,
+  byteTermsMax,
+  byteWeightMax,
+  emitByteProduct,
+  emitBytes,
+  emitByteSums,
+} from '../byte-products.js';
 import { computeMax, type NetLayer } from '../edge.js';
 import type { NetEmitter } from '../emitter.js';
 import { columnSums, product, transposed } from '../tensor.js';
@@ -159,8 +166,8 @@ function emitByteRows(e: NetEmitter, layer: Layer, x: string): string | undefine
   const [{ element }, count] = [layer.inputs[0]!, bytesOf(layer)];
   const raw = e.bytesOf(x);
   if (bytes === undefined || element === 'int32' || (element === 'uint8' && raw === undefined)) return undefined;
-  const rows = emittedRows(e, layer);
-  const fits = Math.max(rows, count * fanOf(layer)) <= byteTermsMax && computeMax(layer.parameters.W!) <= byteWeightMax;
+  const isFew = count * fanOf(layer) <= byteTermsMax && emittedRows(e, layer) <= byteSumsMax;
+  const fits = isFew && computeMax(layer.parameters.W!) <= byteWeightMax;
   if (!fits || bytes.ofLoss.has(layer.output.id)) return undefined;
   const convolution = convolutionOf(layer);
   if (count === 2)
