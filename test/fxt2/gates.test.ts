@@ -1,7 +1,7 @@
 /** What a relu lets through, where a graph asks that of the maxima behind it (libs/step/SPEC.md §26): as the reference has it. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { buildNetTrainGraph, type NetManifest } from '#libs/step';
+import { buildNetTrainGraph, drawnParameters, type NetManifest } from '#libs/step';
 import {
   engineOutcome,
   randomExamples,
@@ -53,6 +53,23 @@ it.each([false, true])('a relu before maxima, also read by another layer: %s', a
     fc.asyncProperty(one, (drawn) => agrees(netOf(drawn, isShared), drawn)),
     { numRuns: 60, seed: 20_261_129 },
   );
+});
+
+it('an error that its rounding takes out of range is refused, where the relu masks it too', async () => {
+  const layers = [
+    { op: 'conv2d', k: [1, 1], out: 1 },
+    { op: 'relu', abits: 1, g: 20 },
+    { op: 'maxpool', k: [1, 1], g: 10 },
+    { op: 'flatten' },
+  ];
+  const m = smallNet(layers, {
+    ...{ overflow: 'fail', batch: 1, input: { shape: [1, 1, 1], frac: 8 } },
+    ...{ labelShape: [1], loss: { kind: 'mse' }, g: 10 },
+  });
+  const parameters = drawnParameters(m).map((one) => ({ ...one, values: one.values.fill(0n) }));
+  const examples = { count: 1, features: Uint8Array.of(1), labels: Int32Array.of(1000) };
+  expect(referenceOutcome(m, parameters, examples)).toEqual({ isRefused: true });
+  expect(await engineOutcome(m, parameters, examples)).toEqual({ isRefused: true });
 });
 
 it('a graph that counts on every edge keeps the relu where it stands', () => {

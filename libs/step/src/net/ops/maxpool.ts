@@ -57,8 +57,9 @@ export const maxpool: NetOp<Pool> = {
     const { k } = layer.members;
     const tiling = tilingOf(layer.inputs[0]!, k, layer.id);
     const gate = e.gates.of(x!);
-    const open = gate === undefined ? G : emitOpen(e, G, output, gate.high);
-    const dx = e.sat(e.round(open, errorShift(layer)), layer.inputs[0]!);
+    // Errors are looked at before the relu masks them, as they are where it stands.
+    const all = e.sat(e.round(G, errorShift(layer)), layer.inputs[0]!);
+    const dx = gate === undefined ? all : emitOpen(e, all, output, gate.high);
     const tiles = isSmall(k)
       ? emitSpread(e, dx, emitParts(e, saved.from!, tiling), saved.most!, tiling)
       : emitSpreadOver(e, dx, saved.windows!, tiling);
