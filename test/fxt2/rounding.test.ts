@@ -1,8 +1,8 @@
 /** How a graph rounds (libs/step/SPEC.md §26): by sums where float64 has room for it, by Floor elsewhere. */
 import { describe, expect, it } from 'vitest';
 import { InferenceSession, sessionOptions, Tensor } from '#libs/onnx';
-import { clamp, netOf, parseNetManifest } from '#libs/step';
-import { seeded } from '#test/net-agreement';
+import { clamp, drawnParameters, netOf, parseNetManifest } from '#libs/step';
+import { engineOutcome, referenceOutcome, seeded, smallNet } from '#test/net-agreement';
 import { hasRoom } from '../../libs/step/src/net/bounds.js';
 import { NetEmitter } from '../../libs/step/src/net/emitter.js';
 import { emitSoftmax, softmaxRow } from '../../libs/step/src/net/losses/softmax-ce.js';
@@ -100,8 +100,27 @@ const wide = (w: number, wint: number) =>
     }),
   );
 
-it('there is room only where every worst case stays below 2^52', () => {
+it('there is room only where every worst case stays below 2^52, and parameters below 2^50', () => {
   expect(hasRoom(wide(28, 3))).toBe(true);
-  expect(hasRoom(wide(47, 4))).toBe(true);
+  expect(hasRoom(wide(46, 4))).toBe(true);
+  expect(hasRoom(wide(47, 4))).toBe(false);
   expect(hasRoom(wide(48, 4))).toBe(false);
+});
+
+it.each([46, 47])('with w %i a weight that a step takes out of its guard and decay brings back is exact', async (w) => {
+  const m = smallNet([{ op: 'dense', out: 1, bias: false }], {
+    ...{ batch: 1, input: { shape: [1], dtype: 'int16', frac: 8 }, labelShape: [1], loss: { kind: 'mse' }, g: 8 },
+    ...{ w, wint: 4, optimizer: { kind: 'sgd', decay: 2 ** 22, lr: { frac: w - 8, points: [[0, 2 ** (w - 44)]] } } },
+  });
+  for (const sign of [1, -1]) {
+    const top = BigInt(sign) * (2n ** BigInt(w + 4) - 1n);
+    const parameters = drawnParameters(m).map((one) => ({ ...one, values: one.values.fill(top) }));
+    for (const far of [1, 2, 3, 4]) {
+      // The output is 256 or −256, and the step as far beyond the weight as the target is beyond it.
+      const examples = { count: 1, features: Int16Array.of(16), labels: Int32Array.of(sign * (256 + far)) };
+      const expected = referenceOutcome(m, parameters, examples);
+      expect(expected.isRefused).toBe(false);
+      expect(await engineOutcome(m, parameters, examples)).toEqual(expected);
+    }
+  }
 });

@@ -24,9 +24,13 @@ export function netBounds({ layers, parameters, loss, optimizer }: Net): readonl
   ];
 }
 
-/** Whether every worst case lies below 2^52, so that float64 has a bit behind whatever a step rounds (§26). */
+/**
+ * Whether every worst case lies below 2^52, so that float64 has a bit behind whatever a step rounds (§26), and parameters
+ * below 2^50: between a step and its decay they may leave their guard, and come back.
+ */
 export function hasRoom(net: Net): boolean {
-  return netBounds(net).every(({ value }) => value < 1n << 52n);
+  const isNarrow = net.parameters.every(({ fraction, wint }) => fraction + wint <= 50);
+  return isNarrow && netBounds(net).every(({ value }) => value < 1n << 52n);
 }
 
 /** Start values lie in the guarded range, and a master with its compute copy in what float64 carries. */
