@@ -139,7 +139,7 @@ export class NetEngine {
     const perStep = stepInputSizes(manifest).map(({ layer, size }) => {
       const values = Float64Array.from({ length: count * size }, () => 0);
       for (let i = 0; i < count; i++) values.set(stepInputs(layer, first + i), i * size);
-      return [`input.${layer.id}`, new Tensor('float64', values, [count, size])] as const;
+      return [`input:${layer.id}`, new Tensor('float64', values, [count, size])] as const;
     });
     const scalars = Float64Array.from(Array.from({ length: count }, (_, i) => stepScalars(manifest, first + i)).flat());
     const feeds = {

@@ -384,7 +384,7 @@ export class NetEmitter {
 
   /** Numbers of this step for a layer whose op asks for some: float64 [size]. */
   stepInput(layer: Pick<NetLayer, 'id'>): string {
-    return `${this.options.prefix}input.${layer.id}`;
+    return `${this.options.prefix}input:${layer.id}`;
   }
 }
 

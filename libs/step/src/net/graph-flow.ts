@@ -46,7 +46,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
     isQuick: way.isQuick,
     records: manifest.batch / batchParts(net),
     bytes: way.hasBytes === true ? { ofLoss: edgesOfLoss(net) } : undefined,
-    prefix: 'step.',
+    prefix: 'step:',
   });
   const groups = carriedGroups(net).map((group) => emittedGroup(e, net, group));
   const parameters = new Map(frozen);
@@ -58,12 +58,12 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
       'Sum',
       parts.figures.map((figures) => figures[name]),
       {},
-      `step.${name}`,
+      `step:${name}`,
     );
   }
-  if (parts.counts !== undefined) e.output(parts.counts, 'step.counts');
+  if (parts.counts !== undefined) e.output(parts.counts, 'step:counts');
   const scalarCount = optimizer.kind.scalars(optimizer.members, 0).length;
-  const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
+  const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step:scalars', 0, i, i + 1));
   const moved = groups.map(({ group: { parameters: own, slice }, W, carried }) => ({
     ...{ parameters: own, slice, W, carried },
     D: own.map(({ name }) => parts.gradients.get(name)!),
@@ -92,7 +92,7 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
   const { loss, manifest } = net;
   const count = batchParts(net);
   const isInTurn = count > 1 && isLarge(manifest);
-  const [features, labels] = ['features', 'labels'].map((name) => e.node('Gather', [name, 'step.blocks']));
+  const [features, labels] = ['features', 'labels'].map((name) => e.node('Gather', [name, 'step:blocks']));
   const parts = isInTurn ? undefined : emitRowParts(e, features!, manifest.batch, count);
   let sums: ReadonlyMap<string, string> = new Map();
   let counts: string | undefined;
@@ -123,7 +123,7 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
 
 function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {
   const own = carriedTensors(net).filter((one) => one.group.name === group.name);
-  const [carried, ...state] = own.map(({ name }) => `step.${name}`);
+  const [carried, ...state] = own.map(({ name }) => `step:${name}`);
   const { isMoved } = own[0]!;
   const W = isMoved ? e.later(() => e.carriedValue(carried!)) : carried!;
   return { group, W, isMoved, carried: { W: carried!, state } };

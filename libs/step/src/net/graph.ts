@@ -13,7 +13,7 @@ import { stepInputSizes } from './step-inputs.js';
 
 /**
  * Inputs: `features` [blocks, B, …input shape], `labels` int32 [blocks, B, …label shape], `blocks` int32 [T], `scalars`
- * float64 [T, n] (the optimizer's numbers of each step), `input.<layer>` float64 [T, size] of layers that ask for numbers,
+ * float64 [T, n] (the optimizer's numbers of each step), `input:<layer>` float64 [T, size] of layers that ask for numbers,
  * the float64 state as `packedTensors` has it, and frozen parameters by name. Outputs: the state as `<name>.next`; of
  * every step, [T]: `loss`, `right`, the watched magnitudes, and the checks; where edges are counted `counts`, [T, columns].
  */
@@ -60,7 +60,7 @@ export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetT
     { name: 'blocks', type: 'int32', dims: ['steps'] },
     { name: 'scalars', type: 'float64', dims: ['steps', scalarCount] },
     ...stepInputSizes(m).map(({ layer, size }): ValueInfo => ({
-      name: `input.${layer.id}`,
+      name: `input:${layer.id}`,
       type: 'float64',
       dims: ['steps', size],
     })),
@@ -91,14 +91,14 @@ function stepBody(
   scanned: readonly ValueInfo[],
   figures: readonly ValueInfo[],
 ) {
-  const states = carried.map(({ name, dims }): ValueInfo => ({ name: `step.${name}`, type: 'float64', dims }));
+  const states = carried.map(({ name, dims }): ValueInfo => ({ name: `step:${name}`, type: 'float64', dims }));
   const inputs = [
     ...states,
-    ...scanned.map((info) => ({ ...info, name: `step.${info.name}`, dims: info.dims.slice(1) })),
+    ...scanned.map((info) => ({ ...info, name: `step:${info.name}`, dims: info.dims.slice(1) })),
   ];
   const outputs = [
     ...states.map((state, index) => ({ ...state, name: flow.next[index]! })),
-    ...figures.map((info) => ({ ...info, name: `step.${info.name}` })),
+    ...figures.map((info) => ({ ...info, name: `step:${info.name}` })),
   ];
   return flow.graph.encode('fxt2_step', inputs, outputs);
 }

@@ -56,6 +56,7 @@ function makeNet(json: unknown): Net {
     ...{ ...fractions, batch, wint, seed, input: inputEdge(input), optimizer },
   });
   checkSize(resolved);
+  checkNames(resolved, optimizer);
   const loss = kindOf('loss', read.json('loss'), netLosses);
   const labelShape = parseShape(read.has('labelShape') ? read.json('labelShape') : [], 'labelShape');
   const output = resolved.layers.at(-1)!.output;
@@ -171,6 +172,14 @@ function kindOf<K extends { readonly members: readonly string[]; parse(read: Jso
   }
   const kind = kinds[name]!;
   return { name, kind, members: kind.parse(new JsonReader(json, what, ['kind', ...kind.members])) };
+}
+
+/** A tensor of the optimizer is called after its parameter, and a layer's id may have the same prefix. */
+function checkNames({ parameters }: Resolved, { kind, members: of }: Kind<NetOptimizer<object>>): void {
+  const trained = parameters.filter(({ isFrozen }) => !isFrozen);
+  const kept = new Set(kind.states(of).flatMap((state) => trained.map(({ name }) => `${state}.${name}`)));
+  const same = parameters.find(({ name }) => kept.has(name));
+  if (same !== undefined) refuse('OP_INPUT', 'an id that no tensor of the optimizer is called by', same.layer, rule);
 }
 
 function checkSize({ layers, parameters }: Resolved): void {
