@@ -91,7 +91,8 @@ it('is small enough to be read: what the enclave loads, without kernels that a t
   // 20 keep to a carrier that is asked for and to the steps of a job.
   // 20 hold the segments of terms against the steps of the manifest, and an evaluation against its segment's session.
   // 130 take gradient sums of slices by bytes.
-  expect(lines).toBeLessThanOrEqual(22_890);
+  // 30 keep numbers and names exact at the ends of what is allowed.
+  expect(lines).toBeLessThanOrEqual(22_920);
 });
 
 it('has no judge of evidence: who trains does not appraise', () => {
