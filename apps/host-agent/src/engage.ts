@@ -44,6 +44,13 @@ export async function engage(
   return done;
 }
 
+/** Whether a session of the account is bound to the escrow. @throws Rejection HOST_ESCROW_ENDED */
+export async function hasStarted(terms: Terms, escrow: SettlementClient): Promise<boolean> {
+  const { state } = await escrow.job(terms);
+  if (isEnded(state)) throw ended(state);
+  return state === 'Started';
+}
+
 function noEscrow(): CollateralError {
   return new CollateralError('HOST_ESCROW_MISSING', {
     expected: 'an escrow under the terms of the job',

@@ -15,7 +15,7 @@ import {
   SettlementClient,
 } from '#libs/settlement';
 import { checkProvedPlan } from './proved-plan.js';
-import { engage, type Engaged } from './engage.js';
+import { engage, hasStarted, type Engaged } from './engage.js';
 import { movesOf } from './moves.js';
 import { isPressing, moveBesides, nextMove, type Move, type Situation } from './next-move.js';
 import { lackingProofs } from './owed-proofs.js';
@@ -105,7 +105,7 @@ export function createProvider(
       if (state === 'None' || state === 'Open') await checkProvedPlan(parseJobSpec(spec), deployment, rpc);
     },
     engage: (terms, session) => oneByOne(terms, () => engage(terms, session, engagement)),
-    hasStarted: (terms) => oneByOne(terms, async () => (await escrow.job(terms)).state === 'Started'),
+    hasStarted: (terms) => oneByOne(terms, () => hasStarted(terms, escrow)),
     isOwed: async (terms) => !isEnded((await escrow.job(terms)).state),
     commit: (held) => oneByOne(decodeTerms(held.terms), async () => void (await commit(held))),
     async hasCommitted({ terms, result }) {

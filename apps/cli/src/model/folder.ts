@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { concatBytes, equalBytes, Rejection } from '#attestation/base';
-import { makeFolder, readBytes, readJson, writeTogether, writeWhole } from '#libs/client/files';
+import { leftBeside, makeFolder, readBytes, readJson, writeTogether, writeWhole } from '#libs/client/files';
 import { onnxBytesMax, originOf, type Origin } from '#libs/models';
 import {
   canonicalHeader,
@@ -163,7 +163,7 @@ export function writeModel(
 ): readonly string[] {
   checkParameters(manifest, parameters);
   const at = (name: string): string => join(folder, name);
-  const isReplaced = existsSync(at(names.weights));
+  const isReplaced = existsSync(at(names.weights)) || leftBeside(at(names.weights)).length > 0;
   const dropped = isReplaced ? ownExports(folder) : [];
   const gone = [...dropped, ...(isReplaced && tokenizer === undefined ? [tokenizerName] : [])];
   const files = [

@@ -1,5 +1,5 @@
 /** A disk that fills while a model is written leaves the one in whose place it was to come. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, type PathOrFileDescriptor } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, type PathOrFileDescriptor } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
@@ -55,5 +55,13 @@ it.each(['manifest.json', 'weights.bin'])('in the middle of %s, and before it ta
     expect(content()).toEqual(former);
   }
   write('new', 'model.onnx');
+  expect(content()).toEqual({ 'manifest.json': 'manifest new', 'weights.bin': 'weights new' });
+});
+
+it('what an end in between left goes with the next model', () => {
+  write('former');
+  writeFileSync(at('weights.bin.former-1'), 'weights of an end');
+  writeFileSync(at('manifest.json.partial-1'), 'manifest of an end');
+  write('new');
   expect(content()).toEqual({ 'manifest.json': 'manifest new', 'weights.bin': 'weights new' });
 });

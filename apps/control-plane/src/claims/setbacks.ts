@@ -8,10 +8,11 @@ const atWorkMilliseconds = 600_000;
 
 /**
  * Codes of a service that the job needs and that is away or busy: another attempt later may do, and none is used up. What key
- * broker and attestors refuse for good has codes of theirs as well, but no node asks to try again then.
+ * broker and attestors refuse for good has codes of theirs as well, but no node asks to try again then. A job that was given
+ * back waits for the block that ends it.
  */
 const away =
-  /^((BROKER|NONCES?)_[A-Z0-9_]+|CHAIN_(UNREACHABLE|STUCK|FEES|NONCE|REPLACED|RACE|BORDERS|HEADER)|HOST_(TERMS_ATTESTOR|ENDORSEMENT_AWAY))$/;
+  /^((BROKER|NONCES?)_[A-Z0-9_]+|CHAIN_(UNREACHABLE|STUCK|FEES|NONCE|REPLACED|RACE|BORDERS|HEADER)|HOST_(TERMS_ATTESTOR|ENDORSEMENT_AWAY)|LEASE_GIVEN_BACK)$/;
 
 export function isAway(code: string): boolean {
   return away.test(code);

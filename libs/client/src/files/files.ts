@@ -1,7 +1,7 @@
 /** Files that commands read and write, with limits and plain failures. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 
 /** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE */
@@ -43,6 +43,15 @@ export function readJson(path: string, bytesMax = 16 * 1024 * 1024): unknown {
 const partialOf = (path: string): string => `${path}.partial-${process.pid}`;
 const formerOf = (path: string): string => `${path}.former-${process.pid}`;
 
+/** What ends in the middle of `writeTogether` left beside a file. */
+export function leftBeside(path: string): readonly string[] {
+  if (!existsSync(dirname(path))) return [];
+  const marks = ['partial', 'former'].map((mark) => `${basename(path)}.${mark}-`);
+  return readdirSync(dirname(path))
+    .filter((name) => marks.some((mark) => name.startsWith(mark)))
+    .map((name) => join(dirname(path), name));
+}
+
 /**
  * Writes whole or not at all; makes the folder.
  *
@@ -63,7 +72,7 @@ export function writeWhole(path: string, data: Uint8Array | string, mode = 0o644
 /**
  * Writes files that belong together: beside their places first, and into them when all are whole. Where that fails, what stood
  * there stands there again. The last of them is gone before any other changes and comes back after all: an end in between
- * leaves the others without it.
+ * leaves the others without it. What such an end left goes with the next success.
  *
  * @param gone files that go with the former ones
  * @throws ConfigurationError FILE_UNWRITABLE
@@ -97,7 +106,7 @@ export function writeTogether(
     for (const path of paths) rmSync(partialOf(path), { force: true });
     throw unwritable('file', current, error);
   }
-  for (const path of moved) rmSync(formerOf(path), { force: true });
+  for (const path of [...paths, ...gone].flatMap(leftBeside)) rmSync(path, { force: true });
 }
 
 /** Makes a folder that results go to, before the work for them begins. @throws ConfigurationError FILE_UNWRITABLE */

@@ -1,6 +1,7 @@
 /** Door of files that commands read and write, without the client. */
 export {
   fullDisk,
+  leftBeside,
   makeFolder,
   readBytes,
   readJson,
