@@ -92,7 +92,7 @@ it('W-H1 what lasted is the first setback again, and only named codes are free',
   const after = (seconds: number) => setback({ setbacks: 9 }, { acquiredAt: new Date(+at - 1000 * seconds) }, at, 2);
   expect(after(60)).toEqual({ setbacks: 10, notBefore: new Date(+at + 64_000) });
   expect(after(601)).toEqual({ setbacks: 1, notBefore: new Date(+at + 2000) });
-  expect(['CHAIN_UNREACHABLE', 'NONCES_JOB'].map(isAway)).toEqual([true, true]);
+  expect(['CHAIN_UNREACHABLE', 'NONCES_JOB', 'LEASE_GIVEN_BACK'].map(isAway)).toEqual([true, true, true]);
   const own = [
     'LEASE_EXPIRED',
     'XBROKER_UNREACHABLE',
