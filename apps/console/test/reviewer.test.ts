@@ -168,6 +168,22 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     await close();
   });
 
+  it('has the focus on a verdict as soon as it says that it judged', async () => {
+    const { page, close } = await openTab(browser, built.file);
+    await page.evaluate(() => {
+      const main = document.querySelector<HTMLElement>('main')!;
+      const note = (): void => {
+        main.dataset['focusWhenJudged'] = document.activeElement?.id ?? '';
+      };
+      new MutationObserver(note).observe(main, { attributeFilter: ['data-judged'] });
+    });
+    for (const name of ['good', 'not-cbor', 'truncated', 'good']) {
+      await give(page, { name: 'x.vtb', bytes: sample(name).bytes });
+      expect([name, await page.getAttribute('main', 'data-focus-when-judged')]).toEqual([name, 'verdict']);
+    }
+    await close();
+  });
+
   it('is walked by the keyboard alone', async () => {
     const { page } = tab;
     await give(page, { name: 'x.vtb', bytes: sample('good').bytes });

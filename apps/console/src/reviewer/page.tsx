@@ -1,6 +1,6 @@
 /** The whole page: files in, a verdict and its reasons out. It keeps nothing and asks nobody, within the console too. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { bundleBytesMax, factsOf, makeReport, partsOfBundle, sha256Hex, type Fault } from '#libs/review';
 import { releaseVersion } from '#libs/review/text';
 import { Beside } from './beside.js';
@@ -131,10 +131,10 @@ function useJudging(opened: Opened, at: number) {
   return { shown, setShown, share, judged, isBusy: judged !== turn.current };
 }
 
-/** Whoever opened a file is led to what it comes to, by whatever means they read. */
+/** Whoever opened a file is led to what it comes to, by whatever means they read, as soon as it stands there. */
 function useFocusOnVerdict({ judgement, fault }: Shown): void {
   const isDone = judgement !== undefined || fault !== undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isDone) document.getElementById('verdict')?.focus();
   }, [isDone, judgement?.bundle, fault]);
 }
