@@ -14,6 +14,7 @@ import {
   type NamedTensors,
 } from '#libs/onnx';
 import {
+  beyond,
   blocksOfSteps,
   checkWeights,
   explained,
@@ -165,14 +166,11 @@ export class NetEngine {
   #check({ watched }: NetTrainGraph, result: InferenceSession.ReturnType, first: number, count: number): void {
     const magnitudes = (output: string): Float64Array => result[output]!.data as Float64Array;
     for (let i = 0; i < count; i++) {
-      for (const { output, tensor, low, high, side } of watched) {
-        const magnitude = magnitudes(output)[i]!;
-        // |x + 1/2| where the range has one value more below 0 than above.
-        const most = low === -high ? high : high + 0.5;
-        if (magnitude <= most) continue;
-        const range = `${low}..${high}${side === 'errors' ? ' for its errors' : ''}`;
-        const found = new GuardViolation(first + i, tensor, range, `of magnitude ${Math.floor(magnitude)}`);
-        throw explained(found, this.manifest, this.#trail.growth(output, magnitudes, first, i));
+      for (const one of watched) {
+        const found = beyond(one, magnitudes(one.output)[i]!);
+        if (found === null) continue;
+        const violation = new GuardViolation(first + i, one.tensor, found.range, found.magnitude);
+        throw explained(violation, this.manifest, this.#trail.growth(one.output, magnitudes, first, i));
       }
     }
     const outputs = watched.map(({ output }) => output);

@@ -7,20 +7,7 @@ import { sizeOf } from '../tensors.js';
 import type { NetLayer } from './edge.js';
 import { Gates } from './gates.js';
 import { RowSums } from './row-sums.js';
-
-/** A range that a graph watches: the largest magnitude of each step leaves it as an output. */
-export interface Watched {
-  /** Output of the graph: max |x|, one float64 per step. */
-  readonly output: string;
-  /** Layer or parameter whose range it is. */
-  readonly tensor: string;
-  readonly high: number;
-  readonly low: number;
-  /** Of what flows forward, or of the errors that flow back. */
-  readonly side: Side;
-}
-
-type Side = 'values' | 'errors';
+import type { Side, Watched } from './watched.js';
 
 interface EmitterOptions {
   /** Training graph: names of step inputs and watches carry a prefix. */

@@ -2,7 +2,7 @@
 import { GraphBuilder } from '../onnx/graph-builder.js';
 import { batchParts, emitRowPartAfter, emitRowParts } from './batch-parts.js';
 import { hasRoom } from './bounds.js';
-import { NetEmitter, type Watched } from './emitter.js';
+import { NetEmitter } from './emitter.js';
 import { countedEdges, emitCounts, type CountedEdge } from './edge-counts.js';
 import { carriedGroups, carriedTensors, emitParameters, watchParameters, type CarriedGroup } from './carried.js';
 import { emitForward } from './graph-parts.js';
@@ -11,6 +11,7 @@ import { netOps } from './ops/index.js';
 import type { EmittedPass, ParameterNames } from './ops/op.js';
 import type { Check } from './row-sums.js';
 import { isLarge } from './state.js';
+import type { Watched } from './watched.js';
 
 export interface FlowWay {
   readonly isWatched: boolean;

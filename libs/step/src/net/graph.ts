@@ -3,13 +3,14 @@ import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../
 import { hasRoom } from './bounds.js';
 import { carriedTensors, type Carried } from './carried.js';
 import { countColumns, type CountedEdge } from './edge-counts.js';
-import { NetEmitter, type Watched } from './emitter.js';
+import { NetEmitter } from './emitter.js';
 import { netOf } from './manifest.js';
 import type { Net, NetManifest } from './net.js';
 import { emitFlow, type Flow, type FlowWay } from './graph-flow.js';
 import { computeCopies, emitForward } from './graph-parts.js';
 import type { Check } from './row-sums.js';
 import { stepInputSizes } from './step-inputs.js';
+import type { Watched } from './watched.js';
 
 /**
  * Inputs: `features` [blocks, B, …input shape], `labels` int32 [blocks, B, …label shape], `blocks` int32 [T], `scalars`
@@ -25,7 +26,7 @@ export interface NetTrainGraph {
 }
 
 /** Inputs: `features` [rows, …] and all parameters by name. Output: `output`, whole numbers in float64 [rows, …]. */
-interface NetForwardGraph {
+export interface NetForwardGraph {
   readonly model: Uint8Array;
   readonly watched: readonly Watched[];
 }

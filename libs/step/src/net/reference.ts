@@ -51,21 +51,22 @@ export function netStepReference(
   return { state: updated(net, state, gradients, step), output, error, errors, values: edges };
 }
 
-/** Outputs of a net for some records, as evaluation and predictions have them; dropout is off. */
+/** Outputs of a net for some records, as evaluation and predictions have them: dropout is off, and nothing is guarded. */
 export function netForwardReference(m: NetManifest, parameters: Weights, batch: NetExamples): IntTensor {
   const net = netOf(m);
   const run = referenceRun(net, null);
   return forward(net, valuesOf(net, parameters), batch, run).get(net.output.id)!.output;
 }
 
+/** @param step null: of no step, so that every edge saturates (libs/step/SPEC.md §29) */
 function referenceRun({ manifest: { overflow } }: Net, step: number | null): ReferenceRun {
   return {
     step,
     sat(x, layer, bits = 16) {
       const high = (1n << BigInt(bits - 1)) - 1n;
       const cut = clamp(x, -high - 1n, high);
-      if (cut !== x && overflow === 'fail') {
-        throw new GuardViolation(step ?? -1, layer, `${-high - 1n}..${high}`, String(x));
+      if (cut !== x && overflow === 'fail' && step !== null) {
+        throw new GuardViolation(step, layer, `${-high - 1n}..${high}`, String(x));
       }
       return cut;
     },

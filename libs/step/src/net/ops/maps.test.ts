@@ -144,11 +144,22 @@ describe('layers that do not fit are refused', () => {
 describe('overflow: fail', () => {
   const m = net([{ op: 'conv2d', k: [1, 1], out: 1, a: 16, init: { W: { n: 40 } } }], [1, 1, 1], { overflow: 'fail' });
 
+  const big = drawnParameters(m).map((tensor) =>
+    tensor.name === 'n0.W' ? { ...tensor, values: tensor.values.map(() => 1n << 18n) } : tensor,
+  );
+  const examples = {
+    count: m.batch,
+    features: new Int16Array(m.batch).fill(32_767),
+    labels: new Int32Array(m.batch),
+  };
+
   it('ends a convolution whose output leaves 16 bits', () => {
-    const parameters = drawnParameters(m);
-    const big = parameters.map((tensor) => ({ ...tensor, values: tensor.values.map(() => 1n << 18n) }));
-    const examples = { count: 1, features: Int16Array.of(32_767), labels: Int32Array.of(0) };
-    expect(() => netForwardReference(m, big, examples)).toThrow(expect.objectContaining({ code: 'GUARD_VIOLATION' }));
-    expect(() => netStepReference(m, startState(m, big), [], examples, 0)).toThrow();
+    const expected = expect.objectContaining({ code: 'GUARD_VIOLATION', tensor: 'n0' }) as unknown;
+    expect(() => netStepReference(m, startState(m, big), [], examples, 0)).toThrow(expected as Error);
+  });
+
+  it('cuts it in a forward pass, which moves no weight', () => {
+    const { data } = netForwardReference(m, big, examples);
+    expect(data).toEqual(netForwardReference({ ...m, overflow: 'saturate' }, big, examples).data);
   });
 });
