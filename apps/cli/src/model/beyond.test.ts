@@ -1,7 +1,7 @@
 /** Cells and labels beyond 16 bits, as `predict` and as the exported file answer them. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ModelInterface } from '#libs/models';
 import { InferenceSession, Tensor } from '#libs/onnx';
@@ -105,6 +105,27 @@ describe('an exported file', () => {
     const { layers } = JSON.parse(readFileSync(at('model', 'manifest.json'), 'utf8')) as { layers: { op: string }[] };
     expect(imported['layers']).toEqual(layers.map(({ op }, i) => `n${i} ${op}`));
     expect((imported['check'] as { largestDifference: number }).largestDifference).toBeLessThan(0.01 * deviation);
+  });
+});
+
+describe('a net that may leave no range', () => {
+  const plan = at('strict-plan', 'manifest.json');
+  beforeAll(async () => {
+    writeFileSync(at('usual.csv'), [names.join(','), ...rows.filter((_, i) => i !== odd).map(line), ''].join('\n'));
+    await veritrain('model', 'init', '--from', at('usual.csv'), ...task, '--out', dirname(plan), '--epochs', '4');
+    const manifest = JSON.parse(readFileSync(plan, 'utf8')) as { readonly layers: readonly object[] };
+    const layers = [{ ...manifest.layers[0], a: 12 }, ...manifest.layers.slice(1)];
+    writeFileSync(plan, JSON.stringify({ ...manifest, overflow: 'fail', layers }));
+    await veritrain('train', '--manifest', plan, '--data', at('usual.csv'), '--out', at('strict'));
+  }, 120_000);
+
+  it.each(['predict', 'evaluate'])('is cut beyond it in an answer, and %s names the row', timeout, async (command) => {
+    const out = command === 'predict' ? ['--out', at('strict.csv')] : [];
+    const warningsFor = async (file: string): Promise<unknown> =>
+      (await veritrain(command, '--model', at('strict'), '--data', at(file), ...out))['warnings'];
+    expect(await warningsFor('usual.csv')).toEqual([]);
+    const words = /^row 301 takes n0 to a value of magnitude \d+, which is cut to -32768\.\.32767: a step of training/;
+    expect(await warningsFor('houses.csv')).toContainEqual(expect.stringMatching(words));
   });
 });
 

@@ -93,6 +93,8 @@ type Outputs = ReturnType<NetForward['outputs']>;
 /** The exact net, whose answers for the first rows are compared with the file that `model export` writes. */
 export class FirstRows {
   #left = comparedRows;
+  /** What is said of the first row that was cut. */
+  #cut: string | undefined;
 
   private constructor(
     private readonly run: ExportedRun,
@@ -115,20 +117,32 @@ export class FirstRows {
     const isOwn = count > 0 && takesOwnNumbers(header, false);
     const compared = { count, features: some, ...(isOwn && { own: ownOf(m, header, batch, some) }) };
     for await (const answered of this.forward.outputs(parameters, { count: batch.count, features })) {
-      const { first, rows, output } = answered;
+      const { first, rows, output, isCut } = answered;
       const taken = Math.min(rows, count - first);
       if (taken > 0) {
         await this.run.add(rowsOf(m, compared, first, taken), output.subarray(0, (output.length / rows) * taken));
       }
+      if (isCut)
+        this.#cut ??= await this.#cutWords(
+          batch.first + first,
+          rowsOf(m, { count: batch.count, features }, first, rows),
+        );
       yield answered;
     }
+  }
+
+  /** @param first row of the part, as the user counts them */
+  async #cutWords(first: number, part: Part): Promise<string> {
+    const { record, tensor, range, magnitude } = await this.forward.firstCut(this.compared.parameters, part);
+    return `row ${first + record} takes ${tensor} to a value ${magnitude}, which is cut to ${range}: a step of training would refuse it (overflow "fail")`;
   }
 
   result(): InFloat32 {
     const check = this.run.result();
     const { records, largestDifference, largestOutput, sameAnswers } = check;
     const { header } = this.compared;
-    const warnings = farWords(check, header, takesOwnNumbers(header, false));
+    const far = farWords(check, header, takesOwnNumbers(header, false));
+    const warnings = this.#cut === undefined ? far : [...far, this.#cut];
     return {
       ...{ floatDifference: largestDifference, floatOutput: largestOutput, floatSameAnswers: sameAnswers },
       ...{ floatRows: records, warnings },
@@ -189,6 +203,8 @@ function lostWords(header: Pick<DataHeader, 'columns'>, what: string, action: st
 }
 
 interface Batch {
+  /** Number of the first row, from 1. */
+  readonly first: number;
   readonly count: number;
   numbers(column: number, rows: number): Float64Array;
 }
@@ -197,7 +213,7 @@ interface Batch {
 export function ownOf(
   m: NetManifest,
   header: DataHeader,
-  batch: Batch,
+  batch: Pick<Batch, 'numbers'>,
   features: NetExamples['features'],
 ): Float32Array {
   const { center, scale } = realInputs(header)!;
