@@ -73,6 +73,15 @@ describe('order, libs/step/SPEC.md §9', () => {
     );
   });
 
+  it('finds the block where α times a step is beyond what a double carries', () => {
+    const [records, m] = [500_000_003, { ...tiny, batch: 1, superblock: 1 }];
+    const { alpha, beta } = epochCoefficients(m.seed, 0, records);
+    for (const step of [records - 1, records - 2, 400_000_001, 123_456_789]) {
+      const block = Number((BigInt(alpha) * BigInt(step) + BigInt(beta)) % BigInt(records));
+      expect([blockOfStep(m, step, records), ...blocksOfSteps(m, step, 1, records)]).toEqual([block, block]);
+    }
+  });
+
   it('refuses fewer records than one superblock', () => {
     expect(() => blockOfStep(tiny, 0, 3)).toThrow('ORDER_TOO_FEW_RECORDS');
   });

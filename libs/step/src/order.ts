@@ -41,9 +41,13 @@ export function epochCoefficients(seed: string, epoch: number, n: number): { alp
 /** Superblock index that the group of steps containing `step` reads. */
 export function superblockOfStep(m: OrderedJob, step: number, recordCount: number): number {
   const { superblocks, epochSteps } = orderSize(m, recordCount);
-  const { alpha, beta } = epochCoefficients(m.seed, Math.floor(step / epochSteps), superblocks);
-  const group = Math.floor((step % epochSteps) / m.superblock);
-  return (((alpha * group) % superblocks) + beta) % superblocks;
+  const coefficients = epochCoefficients(m.seed, Math.floor(step / epochSteps), superblocks);
+  return placeOfGroup(coefficients, Math.floor((step % epochSteps) / m.superblock), superblocks);
+}
+
+/** (α·group + β) mod n: above 2^26 superblocks the product is more than a double carries. */
+function placeOfGroup({ alpha, beta }: ReturnType<typeof epochCoefficients>, group: number, n: number): number {
+  return Number((BigInt(alpha) * BigInt(group) + BigInt(beta)) % BigInt(n));
 }
 
 /** Index of the block of B records that step `step` of the job trains on. */
@@ -64,8 +68,7 @@ export function blocksOfSteps(m: OrderedJob, fromStep: number, count: number, re
       coefficients = epochCoefficients(m.seed, epoch, superblocks);
     }
     const group = Math.floor((step % epochSteps) / m.superblock);
-    const superblock = (((coefficients.alpha * group) % superblocks) + coefficients.beta) % superblocks;
-    blocks[i] = m.superblock * superblock + (step % m.superblock);
+    blocks[i] = m.superblock * placeOfGroup(coefficients, group, superblocks) + (step % m.superblock);
   }
   return blocks;
 }
