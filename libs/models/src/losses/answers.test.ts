@@ -23,3 +23,13 @@ it('says it by number where nothing is known of the labels', () => {
   expect(names).toEqual(['label 0', 'label 1', 'label 0=1 probability', 'label 1=1 probability']);
   expect(of([0, 1])).toEqual(['0', '1', '0.500000', '0.500244']);
 });
+
+it('tells numbers apart that are one bit of the net from each other, however far from 0 their center is', () => {
+  const column = { name: 'when', kind: 'number', center: 1_700_000_000, scale: 600 } as const;
+  const label: DataHeader['label'] = { kind: 'real', count: 1, frac: 10, columns: [column] };
+  const { of } = answers({ label }, { a: 10, shape: [1] });
+  const texts = [-1, 0, 1, 2].map((value) => of([value])[0]!);
+  expect(texts).toEqual(['1699999999.41', '1700000000', '1700000000.59', '1700000001.17']);
+  const near = answers({ label: { ...label, columns: [{ ...column, center: 0 }] } }, { a: 10, shape: [1] });
+  expect([0, 1, -32_768].map((value) => near.of([value])[0])).toEqual(['0', '0.5859375', '-19200']);
+});

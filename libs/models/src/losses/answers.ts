@@ -11,6 +11,8 @@ interface Answers {
 type Columns = Exclude<DataHeader['label'], { kind: 'tokens' }>['columns'];
 
 const digits = 6;
+/** That name every double. */
+const doubleDigits = 17;
 
 /** @param edge the net's output @param textOf text of a token; absent: its number alone is told */
 export function answers(
@@ -50,7 +52,7 @@ export function answers(
             Float64Array.from(output, (value) => value * unit),
             units,
           );
-          return Array.from(own, (value) => String(Number(value.toPrecision(digits + 2))));
+          return Array.from(own, (value, i) => numberText(value, unit * Math.abs(units?.scale[i] ?? 1)));
         },
       };
     }
@@ -66,6 +68,12 @@ export function answers(
       };
     }
   }
+}
+
+/** With as many digits as tell it to within a twentieth of `step`, by which the net's answers differ. */
+function numberText(value: number, step: number): string {
+  const places = Math.ceil(Math.log10(Math.abs(value) / step)) + 2;
+  return String(Number(value.toPrecision(Math.min(doubleDigits, Math.max(digits + 2, places)))));
 }
 
 function namesOf(columns: Columns, count: number): readonly string[] {
