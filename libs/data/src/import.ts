@@ -79,6 +79,8 @@ export async function importData(request: ImportRequest, watch: Watch = {}): Pro
   const key = keyOf(request);
   const done = await readDone(folder, key);
   if (done !== null) return done;
+  // It speaks of records of other choices, which are written over.
+  await rm(donePath(folder), { force: true });
   const { chosen, staged, places, header, notes } = await measured(request, key, watch);
   const encoder = new RowEncoder(header, inputsOf(header, chosen), true);
   const sets = await write(folder, staged, encoder, places, watch);
@@ -336,9 +338,13 @@ function setsOf(
   };
 }
 
+function donePath(folder: string): string {
+  return join(folder, 'import.json');
+}
+
 async function writeDone(folder: string, key: string, header: DataHeader, report: ImportReport): Promise<void> {
   await writeFile(join(folder, 'header.json'), canonicalHeader(header));
-  const path = join(folder, 'import.json');
+  const path = donePath(folder);
   await writeFile(`${path}.new`, JSON.stringify({ key, header, report }));
   await rename(`${path}.new`, path);
   await rm(join(folder, 'raw.bin'), { force: true });
@@ -349,7 +355,7 @@ async function writeDone(folder: string, key: string, header: DataHeader, report
 async function readDone(folder: string, key: string): Promise<ImportedData | null> {
   let done: { key: string; header: unknown; report: ImportReport };
   try {
-    done = JSON.parse(await readFile(join(folder, 'import.json'), 'utf8')) as typeof done;
+    done = JSON.parse(await readFile(donePath(folder), 'utf8')) as typeof done;
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 /** Reads a source once and keeps its rows on disk (raw.ts), so that an interrupted reading goes on where it was. */
-import { open, readFile, rename, writeFile, type FileHandle } from 'node:fs/promises';
+import { open, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from './cells.js';
 import type { Chosen } from './choose.js';
@@ -47,6 +47,8 @@ export async function stage(
   const begun = await readKept(folder, key);
   const columns = [...chosen.features, ...chosen.labels];
   const raw = new RawRows(columns, sources[0]!.columns, begun?.dictionaries);
+  // It speaks of rows of other choices, which the next line takes away.
+  if (begun === null) await rm(keptPath(folder), { force: true });
   const file = await open(join(folder, 'raw.bin'), begun === null ? 'w+' : 'r+');
   try {
     const kept = await new Stager(folder, key, sources, chosen, raw, file, watch).run(begun);
@@ -57,9 +59,13 @@ export async function stage(
   }
 }
 
+function keptPath(folder: string): string {
+  return join(folder, 'reading.json');
+}
+
 async function readKept(folder: string, key: string): Promise<Kept | null> {
   try {
-    const kept = JSON.parse(await readFile(join(folder, 'reading.json'), 'utf8')) as Kept;
+    const kept = JSON.parse(await readFile(keptPath(folder), 'utf8')) as Kept;
     return kept.key === key ? kept : null;
   } catch {
     return null;
@@ -168,7 +174,7 @@ class Stager {
     this.keptAt = this.written;
     const { key, rows, dropped, notes } = this;
     const kept: Kept = { key, rows: [...rows], dropped, notes, dictionaries: this.raw.dictionaries(), at };
-    const path = join(this.folder, 'reading.json');
+    const path = keptPath(this.folder);
     await writeFile(`${path}.new`, JSON.stringify(kept));
     await rename(`${path}.new`, path);
     return kept;

@@ -1,0 +1,45 @@
+/** What a working folder holds of an import that was broken off, and who may go on from it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { importData, openSource, type Choices, type ImportedData } from './index.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'resumed-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const seed = `0x${'5a'.repeat(32)}`;
+
+async function recordsOf({ train, validation }: ImportedData): Promise<Buffer> {
+  const parts = [train, ...(validation === null ? [] : [validation])].map(({ path }) => readFile(path));
+  return Buffer.concat(await Promise.all(parts));
+}
+
+const table = join(folder, 'table.csv');
+writeFileSync(table, `x,y\n${Array.from({ length: 20_000 }, (_, i) => `${i},${(i * 37) % 1000}`).join('\n')}\n`);
+
+/** @param stage at which it is broken off; absent: it goes to its end */
+async function read(work: string, choices: Choices, stage?: string): Promise<ImportedData> {
+  const onProgress = (progress: { stage: string }): void => {
+    if (progress.stage === stage) throw new Error('broken off');
+  };
+  const source = await openSource(table);
+  return importData({ source, validation: 100, seed, choices, folder: join(folder, work) }, { onProgress });
+}
+
+it.each([
+  ['encode', 'read'],
+  [undefined, 'shuffle'],
+])('is not mixed with another one: after %s, the other up to %s', async (stage, other) => {
+  const [own, others]: Choices[] = [
+    { label: ['y'], task: 'real' },
+    { label: ['x'], task: 'real' },
+  ];
+  const work = `before ${other}`;
+  await read(work, own!, stage).catch(() => undefined);
+  await expect(read(work, others!, other)).rejects.toThrow('broken off');
+  const again = await read(work, own!);
+  const whole = await read('undisturbed', own!);
+  expect(again.header).toEqual(whole.header);
+  expect((await recordsOf(again)).equals(await recordsOf(whole))).toBe(true);
+});
