@@ -1,9 +1,10 @@
 /** What a working folder holds of an import that was broken off, and who may go on from it. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { PNG } from 'pngjs';
+import { afterAll, describe, expect, it } from 'vitest';
 import { importData, openSource, type Choices, type ImportedData } from './index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'resumed-'));
@@ -42,4 +43,39 @@ it.each([
   const whole = await read('undisturbed', own!);
   expect(again.header).toEqual(whole.header);
   expect((await recordsOf(again)).equals(await recordsOf(whole))).toBe(true);
+});
+
+describe('pictures that changed since', () => {
+  const pictures = join(folder, 'pictures');
+  const labels = join(folder, 'labels.csv');
+  const count = 6;
+  const put = (at: number, shade: number): void => {
+    const png = new PNG({ width: 2, height: 2 });
+    for (let i = 0; i < 16; i++) png.data[i] = i % 4 === 3 ? 255 : shade;
+    writeFileSync(join(pictures, `${at}.png`), PNG.sync.write(png, { colorType: 0 }));
+  };
+  const name = (classes: string): void =>
+    writeFileSync(labels, `file,label\n${[...classes].map((label, at) => `${at}.png,${label}`).join('\n')}\n`);
+  const seal = async (): Promise<Buffer> => {
+    const source = await openSource(pictures, { labels });
+    return recordsOf(await importData({ source, validation: 1, seed, folder: join(folder, 'of pictures') }));
+  };
+  mkdirSync(pictures);
+  for (let at = 0; at < count; at++) put(at, 40 * at);
+
+  it('are read anew, where a label of the table is another', async () => {
+    name('aabbab');
+    const before = await seal();
+    name('aabaab');
+    const after = await seal();
+    expect(after.filter((byte, at) => byte !== before[at])).toHaveLength(1);
+    expect(await seal()).toEqual(after);
+  });
+
+  it('are read anew, where one of them is another', async () => {
+    const before = await seal();
+    put(3, 250);
+    const after = await seal();
+    expect(after.filter((byte, at) => byte !== before[at])).toHaveLength(4);
+  });
 });

@@ -1,5 +1,6 @@
 /** Reader of PNG and JPEG: a folder of them, or one file where nobody asks for labels. */
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { lstat, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { refuseChoice, refuseData } from '../errors.js';
 import * as limits from '../limits.js';
@@ -74,8 +75,7 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
   }
   const fit = options.size === undefined ? 'exact' : 'stretch';
   let [transparent, coloured] = [0, 0];
-  const { mtimeMs } = await stat(root);
-  const seen = JSON.stringify([root, mtimeMs, entries.length, entries[0], entries.at(-1), height, width, channels]);
+  const seen = JSON.stringify([root, await stateOf(root, entries), height, width, channels]);
   return {
     ...{ kind: 'images', file, bytes: entries.length, unit: 'rows', fingerprint: seen },
     columns: [
@@ -113,6 +113,16 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
       }
     },
   };
+}
+
+/** Of all pictures: names, labels, and what `lstat` says of a change. One that is not there is refused when it is read. */
+async function stateOf(root: string, entries: readonly Entry[]): Promise<string> {
+  const state = createHash('sha256');
+  for (const { name, label } of entries) {
+    const found = await lstat(join(root, name)).catch(() => null);
+    state.update(`${JSON.stringify([name, label, found?.size, found?.mtimeMs])}\n`);
+  }
+  return state.digest('hex');
 }
 
 function greyOf({ channels }: ImageOptions): string {
