@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { DataHeader } from '#libs/step';
-import { nameOf } from './cells.js';
+import { nameOf, numberOf } from './cells.js';
 import { encodeWith, importData, openSource } from './index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'data-cells-'));
@@ -25,6 +25,23 @@ it('names a whole number the same with a fraction of zeros, and no other number 
   expect(same).toEqual(['1', '1', '1', '-3', '0', '0', '1', '007']);
   const kept = ['1.50', '3.10', '1.0.0', 'v1.0', '007', '1e0', '.0', '-0'];
   expect(kept.map(nameOf)).toEqual(kept);
+});
+
+it('tells at once that a cell of a million digits is no number', () => {
+  const began = Date.now();
+  for (const [first, last] of [
+    ['', 'x'],
+    ['1.', '-'],
+    ['1e', '.'],
+    ['-.', ' 1'],
+  ]) {
+    expect(numberOf(`${first}${'1'.repeat(1_000_000)}${last}`)).toBe(null);
+  }
+  expect(Date.now() - began).toBeLessThan(2000);
+  expect([' 1. ', '+.5', '1.5e-3', '-0', '1e400', '.', '1e', '1 2', ''].map(numberOf)).toEqual([
+    ...[1, 0.5, 0.0015, -0],
+    ...[null, null, null, null, null],
+  ]);
 });
 
 it('takes 1 and 1.0 for one class, in training and in new data, and keeps what a header from before has', async () => {
