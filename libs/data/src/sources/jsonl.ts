@@ -1,12 +1,13 @@
 /** Reader of JSON lines: an object a line, whose members are columns. */
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { refuseData, wholeNumber, type Place } from '../errors.js';
+import { optionValue, refuseData, wholeNumber, type Place } from '../errors.js';
 import * as limits from '../limits.js';
 import { start, type Cell, type DataSource } from '../source.js';
+import { namesSpelled, numbersSpelled } from './json-spelling.js';
 import { linesOf } from './lines.js';
 
-/** @throws DataError DATA_JSON, DATA_CELL, DATA_EMPTY, DATA_ENCODING, DATA_LIMIT, DATA_COLUMN_UNKNOWN */
+/** @throws DataError DATA_JSON, DATA_CELL, DATA_EMPTY, DATA_ENCODING, DATA_LIMIT, DATA_COLUMN_TWICE, DATA_COLUMN_UNKNOWN */
 export async function openJsonl(path: string): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
@@ -31,8 +32,10 @@ export async function openJsonl(path: string): Promise<DataSource> {
           return names.map((name, column) => {
             const value = memberOf(object, name);
             const isRead = wanted?.[column] !== false;
-            if (isRead && isLarge(value)) checkExact(value, line, { file, row: row + index + 1, column: name });
-            return cellOf(value);
+            if (!isRead) return null;
+            const place = { file, row: row + index + 1, column: name };
+            if (isLarge(value)) checkExact(value, line, place);
+            return cellOf(value, place);
           });
         });
         if (rows.length > 0) yield { rows, first: row + 1, next: { row: row + rows.length, byte } };
@@ -71,8 +74,20 @@ export function objectOf(line: string, place: Place): Record<string, unknown> {
   } catch {
     value = undefined;
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    checkNames(value, line, place);
+    return value as Record<string, unknown>;
+  }
   return refuseData('DATA_JSON', place, { expected: 'a JSON object on the line', got: line, action: 'mend the line' });
+}
+
+/** Of two members of one name the parser keeps the last. */
+function checkNames(object: object, line: string, place: Place): void {
+  const names = namesSpelled(line);
+  if (names.length === Object.keys(object).length) return;
+  const column = names.find((name, index) => names.indexOf(name) !== index)!;
+  const detail = { expected: 'every name once', got: column, action: 'leave one of them out, or rename it' };
+  refuseData('DATA_COLUMN_TWICE', { ...place, column }, detail);
 }
 
 /** undefined where the line has none: a member may be called as a method of every object is. */
@@ -84,12 +99,9 @@ function isLarge(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/** Texts, which are passed over, and numbers. */
-const jsonTokens = /"(?:\\.|[^"\\])*"|-?\d[\d.eE+-]*/g;
-
 /** The parser has rounded the value already: what stood on the line tells. */
 function checkExact(value: number, line: string, place: Place): void {
-  const rounded = (line.match(jsonTokens) ?? []).find(
+  const rounded = numbersSpelled(line).find(
     (token) => /^-?\d+$/.test(token) && Number(token) === value && BigInt(token) !== BigInt(value),
   );
   if (rounded === undefined) return;
@@ -101,10 +113,15 @@ function checkExact(value: number, line: string, place: Place): void {
 }
 
 /** What is nested stays text, which no column of numbers or categories is made of by chance. */
-function cellOf(value: unknown): Cell {
+function cellOf(value: unknown, place: Place): Cell {
   if (value === undefined || value === null) return null;
   if (typeof value === 'string' || typeof value === 'number') return value;
-  return JSON.stringify(value);
+  try {
+    return JSON.stringify(value);
+  } catch {
+    const action = `drop the column (--drop ${optionValue(place.column!)}), or nest less in it`;
+    return refuseData('DATA_CELL', place, { expected: 'a value of fewer levels', got: 'thousands of them', action });
+  }
 }
 
 function refuseUnknown(name: string, place: Place): never {
