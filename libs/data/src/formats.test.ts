@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import jpeg from 'jpeg-js';
 import { PNG } from 'pngjs';
@@ -107,6 +108,15 @@ describe('NumPy', () => {
     });
   });
 
+  it('refuses an archive whose bytes are others than were saved', async () => {
+    for (let bit = 0; bit < 8; bit++) {
+      const bytes = Buffer.from(numpy.stored, 'base64');
+      bytes[bytes.indexOf('PK', 30) - 1]! ^= 1 << bit;
+      const refused = await failure(() => rowsOf(put('flipped.npz', bytes)));
+      expect(refused).toMatchObject({ code: 'DATA_ZIP', column: 'x.npy' });
+    }
+  });
+
   it('makes records of pixels and classes', async () => {
     const data = await imported(saved('stored', 's2.npz'));
     expect(data.header.features).toEqual({ dtype: 'uint8', shape: [3, 4], frac: 8 });
@@ -147,8 +157,10 @@ describe('NumPy', () => {
 
   it('names the array of an archive that it does not take', async () => {
     const bytes = Buffer.from(numpy.stored, 'base64');
-    const at = bytes.lastIndexOf("'|u1'", bytes.lastIndexOf('PK\x01\x02'));
-    bytes.write("'|S1'", at);
+    const entry = bytes.lastIndexOf('PK\x01\x02');
+    bytes.write("'|S1'", bytes.lastIndexOf("'|u1'", entry));
+    const array = bytes.subarray(bytes.lastIndexOf('\x93NUMPY', entry, 'latin1'), bytes.indexOf('PK\x01\x02'));
+    bytes.writeUInt32LE(crc32(array), entry + 16);
     expect(await failure(() => rowsOf(put('texts.npz', bytes)))).toMatchObject({ code: 'DATA_NPY', column: 'y' });
   });
 

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { createInflateRaw } from 'node:zlib';
+import { crc32, createInflateRaw } from 'node:zlib';
 import { refuseData } from '../errors.js';
 import * as limits from '../limits.js';
 import type { DataSource } from '../source.js';
@@ -97,29 +97,30 @@ function chosen(entries: readonly ZipEntry[], arrays: ArrayNames | undefined, fi
   });
 }
 
-async function* contentOf(path: string, { isDeflated, start, packed, size }: ZipEntry): AsyncIterable<Uint8Array> {
+async function* contentOf(
+  path: string,
+  { name, isDeflated, start, packed, size, checksum }: ZipEntry,
+): AsyncIterable<Uint8Array> {
   if (packed === 0) return;
   const raw = createReadStream(path, { start, end: start + packed - 1 });
   const content = isDeflated ? raw.pipe(createInflateRaw()) : raw;
   if (isDeflated) raw.on('error', (error) => content.destroy(error));
-  let done = 0;
+  const place = { file: basename(path), column: name };
+  const action = 'get the file again';
+  let [done, found] = [0, 0];
   try {
     for await (const chunk of content as AsyncIterable<Uint8Array>) {
       done += chunk.length;
       if (done > size) break;
+      found = crc32(chunk, found);
+      if (done === size && found !== checksum) {
+        refuseData('DATA_ZIP', place, { expected: `bytes with CRC-32 ${checksum}`, got: found, action });
+      }
       yield chunk;
     }
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || !/^Z_/.test(String(error.code))) throw error;
-    refuseData(
-      'DATA_ZIP',
-      { file: basename(path) },
-      {
-        expected: 'deflated bytes',
-        got: error.message,
-        action: 'get the file again',
-      },
-    );
+    refuseData('DATA_ZIP', place, { expected: 'deflated bytes', got: error.message, action });
   } finally {
     raw.destroy();
     content.destroy();

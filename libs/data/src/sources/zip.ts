@@ -11,6 +11,8 @@ export interface ZipEntry {
   /** Bytes in the file, and of what they hold. */
   readonly packed: number;
   readonly size: number;
+  /** CRC-32 of what they hold. */
+  readonly checksum: number;
 }
 
 const entriesMax = 1_024;
@@ -65,7 +67,7 @@ export async function zipEntries(file: FileHandle, size: number, name: string): 
       refuse('entries inside the file', `${packed} bytes at ${start}`);
     entries.push({
       ...{ name: directory.toString('utf8', offset + 46, offset + 46 + nameLength), isDeflated: method === 8 },
-      ...{ start, packed, size: unpacked },
+      ...{ start, packed, size: unpacked, checksum: directory.readUInt32LE(offset + 16) },
     });
     offset = end;
   }
