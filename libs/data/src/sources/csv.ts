@@ -224,7 +224,9 @@ async function* parsed(path: string, file: string, delimiter: string, from: Mark
       if (bytesRead === 0) break;
       at += bytesRead;
       await parser.feed(buffer.subarray(0, bytesRead));
-      yield taken();
+      const got = taken();
+      if (at - got.byte > limits.rowCharactersMax) refuseLong({ file, row: Math.max(1, count + 1) }, at - got.byte);
+      yield got;
     }
     await parser.feed(null);
     yield taken();
@@ -235,6 +237,13 @@ async function* parsed(path: string, file: string, delimiter: string, from: Mark
     parser.destroy();
     await handle.close();
   }
+}
+
+/** The parser's own bound is on texts of cells: a row of empty ones has none. */
+function refuseLong(place: { file: string; row: number }, got: number): never {
+  const action = 'break the row: a line break ends it, outside of double quotes';
+  const expected = `rows of at most ${limits.rowCharactersMax} bytes`;
+  return refuseData('DATA_LIMIT', place, { expected, got, action });
 }
 
 function refuseCsv(error: CsvError, place: { file: string; row: number }): never {

@@ -72,3 +72,11 @@ it.each(['sep=;\r\n', '\ufeffsep=;\n'])('takes the delimiter that %j before a ta
   expect(await rowsOf(path)).toEqual(cells);
   expect(await rowsOf(path, { hasNames: false })).toEqual([['a,b', 'c'], ...cells]);
 });
+
+it('refuses a row of more bytes than a row may have, whatever they are', async () => {
+  const path = put('quotes.csv', `x,y\n1,"${'"'.repeat(17 * 1024 * 1024)}`);
+  await expect(rowsOf(path)).rejects.toMatchObject({
+    ...{ code: 'DATA_LIMIT', place: { file: 'quotes.csv', row: 1 } },
+    detail: expect.objectContaining({ expected: expect.stringMatching(/^rows of at most 16777216 bytes/) }),
+  });
+});
