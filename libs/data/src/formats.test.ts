@@ -301,6 +301,15 @@ describe('pictures', () => {
     ]);
   });
 
+  it('says how many have more bits than a record keeps', async () => {
+    const deep = new PNG({ width: 1, height: 1 });
+    deep.data.fill(255);
+    put('deep/a/1.png', PNG.sync.write(deep, { colorType: 0, bitDepth: 16 }));
+    put('deep/b/2.png', PNG.sync.write(deep, { colorType: 0, bitDepth: 8 }));
+    const { notes } = await look(await openSource(join(folder, 'deep')));
+    expect(notes).toEqual(['1 pictures of 16 bits a sample were read as the nearest of 8 bits']);
+  });
+
   it.each([
     ['../out.png', 'DATA_PATH'],
     ['link.png', 'DATA_PATH'],

@@ -11,6 +11,8 @@ export interface Picture {
   readonly rgba: Uint8Array;
   /** Stored as shades of grey. */
   readonly isGrey: boolean;
+  /** Stored in 16 bits a sample, of which the nearest of 8 is taken. */
+  readonly isDeep: boolean;
 }
 
 const jpegMemoryMegabytes = 512;
@@ -45,13 +47,20 @@ export function decodePicture(bytes: Uint8Array, place: Place): Picture {
   if (width !== size.width || height !== size.height || data.length !== 4 * width * height) {
     return refusePicture(place, `${data.length} bytes for ${width}×${height}`);
   }
-  return { width, height, rgba: new Uint8Array(data.buffer, data.byteOffset, data.length), isGrey: size.isGrey };
+  return {
+    width,
+    height,
+    rgba: new Uint8Array(data.buffer, data.byteOffset, data.length),
+    isGrey: size.isGrey,
+    isDeep: size.isDeep,
+  };
 }
 
 interface Size {
   readonly width: number;
   readonly height: number;
   readonly isGrey: boolean;
+  readonly isDeep: boolean;
   /** That the pixels take once inflated, at least. */
   readonly bytes: number;
 }
@@ -71,7 +80,9 @@ function pngSize(bytes: Buffer): Size | null {
       [4, 2],
       [6, 4],
     ]).get(type) ?? 1;
-  return { width, height, isGrey: (type & 2) === 0, bytes: (width * height * samples * bytes[24]!) / 8 };
+  const depth = bytes[24]!;
+  const isGrey = (type & 2) === 0;
+  return { width, height, isGrey, isDeep: depth === 16, bytes: (width * height * samples * depth) / 8 };
 }
 
 /** The first frame header (ITU-T T.81, B.2.2). */
@@ -82,7 +93,7 @@ function jpegSize(bytes: Buffer): Size | null {
     if (marker === 0xff) at += 1;
     else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
       const [height, width] = [bytes.readUInt16BE(at + 5), bytes.readUInt16BE(at + 7)];
-      return { height, width, isGrey: bytes[at + 9] === 1, bytes: 0 };
+      return { height, width, isGrey: bytes[at + 9] === 1, isDeep: false, bytes: 0 };
     } else at += 2 + bytes.readUInt16BE(at + 2);
   }
   return null;

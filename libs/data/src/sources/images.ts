@@ -74,7 +74,7 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
     refuseChoice('DATA_CHOICE', `sides of 1 to ${sideMax}`, `${height}×${width}`, 'ask for a size');
   }
   const fit = options.size === undefined ? 'exact' : 'stretch';
-  let [transparent, coloured] = [0, 0];
+  let [transparent, coloured, deep] = [0, 0, 0];
   const seen = JSON.stringify([root, await stateOf(root, entries), height, width, channels]);
   return {
     ...{ kind: 'images', file, bytes: entries.length, unit: 'rows', fingerprint: seen },
@@ -85,19 +85,21 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
     notes: () => [
       ...notes,
       ...(coloured === 0 ? [] : [`${coloured} pictures in colour were read as grey, which ${greyOf(options)} is`]),
+      ...(deep === 0 ? [] : [`${deep} pictures of 16 bits a sample were read as the nearest of 8 bits`]),
       ...(transparent === 0
         ? []
         : [`${transparent} pictures have transparent pixels, which were read as they are stored`]),
     ],
     async *rows(from = start) {
       // The same pictures are read more than once.
-      if (from.row === 0) [transparent, coloured] = [0, 0];
+      if (from.row === 0) [transparent, coloured, deep] = [0, 0, 0];
       const perBatch = Math.max(1, Math.min(256, Math.floor(limits.batchBytes / (height * width * channels))));
       for (let at = from.row; at < entries.length; at += perBatch) {
         const rows: Cell[][] = [];
         for (const [offset, entry] of entries.slice(at, at + perBatch).entries()) {
           const picture = await pictureOf(listed, entry, at + offset + 1);
           if (hasTransparency(picture)) transparent += 1;
+          if (picture.isDeep) deep += 1;
           if (channels === 1 && !picture.isGrey) coloured += 1;
           if (fit === 'exact') checkSize(picture, [height, width], { file: pathOf(file, entry), row: at + offset + 1 });
           const pixels = resize(
