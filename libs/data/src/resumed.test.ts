@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { PNG } from 'pngjs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { importData, openSource, type Choices, type ImportedData } from './index.js';
+import type { Mark } from './source.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'resumed-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -78,4 +79,21 @@ describe('pictures that changed since', () => {
     const after = await seal();
     expect(after.filter((byte, at) => byte !== before[at])).toHaveLength(4);
   });
+});
+
+it.each([
+  ['csv', (row: number) => `${row},${'a'.repeat(100)}`],
+  ['jsonl', (row: number) => JSON.stringify({ x: row, t: 'a'.repeat(100) })],
+])('counts blank lines of %s before the place where it goes on, too', async (ending, line) => {
+  const path = join(folder, `blank.${ending}`);
+  const lines = Array.from({ length: 3000 }, (_, row) => (row % 100 === 5 ? '' : line(row)));
+  writeFileSync(path, `${ending === 'csv' ? 'x,t\n' : ''}${lines.join('\n')}\n`);
+  const marks: Mark[] = [];
+  for await (const { next } of (await openSource(path)).rows()) marks.push(next);
+  expect(marks.length).toBeGreaterThan(2);
+  for (const mark of marks) {
+    const source = await openSource(path);
+    for await (const _ of source.rows(mark));
+    expect(source.notes()).toEqual(['30 blank lines were passed over']);
+  }
 });

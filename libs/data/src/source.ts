@@ -31,6 +31,8 @@ export interface Mark {
   readonly row: number;
   /** Bytes before it, where the source reads a file from front to back. */
   readonly byte: number;
+  /** What was counted before it for `notes`. */
+  readonly counted?: readonly number[];
 }
 
 export interface RowBatch {

@@ -38,13 +38,15 @@ export async function openCsv(path: string, kind: 'csv' | 'tsv', options: CsvOpt
     fingerprint: `${path} ${size} ${mtimeMs} ${delimiter} ${hasNames}`,
     notes: () => (blank === 0 ? [] : [`${blank} blank lines were passed over`]),
     async *rows(from = start) {
-      blank = 0;
+      blank = from.counted?.[0] ?? 0;
       const begin = from.row === 0 ? { row: 0, byte: dataStart } : from;
       const at = { ...begin };
       for await (const { rows, byte } of parsed(path, file, delimiter, begin)) {
         const whole = names.length === 1 ? rows : rows.filter((row) => row.length > 1 || row[0] !== '');
         blank += rows.length - whole.length;
-        yield* batches(whole, names, file, at, byte);
+        for (const batch of batches(whole, names, file, at, byte)) {
+          yield { ...batch, next: { ...batch.next, counted: [blank] } };
+        }
       }
     },
   };

@@ -92,7 +92,7 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
     ],
     async *rows(from = start) {
       // The same pictures are read more than once.
-      if (from.row === 0) [transparent, coloured, deep] = [0, 0, 0];
+      [transparent, coloured, deep] = (from.counted ?? [0, 0, 0]) as [number, number, number];
       const perBatch = Math.max(1, Math.min(256, Math.floor(limits.batchBytes / (height * width * channels))));
       for (let at = from.row; at < entries.length; at += perBatch) {
         const rows: Cell[][] = [];
@@ -111,7 +111,8 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
           rows.push(hasLabels ? [pixels, entry.label] : [pixels]);
         }
         const files = entries.slice(at, at + rows.length).map(({ name }) => name);
-        yield { rows, files, first: at + 1, next: { row: at + rows.length, byte: at + rows.length } };
+        const next = { row: at + rows.length, byte: at + rows.length, counted: [transparent, coloured, deep] };
+        yield { rows, files, first: at + 1, next };
       }
     },
   };

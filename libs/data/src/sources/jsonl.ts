@@ -19,7 +19,7 @@ export async function openJsonl(path: string): Promise<DataSource> {
     fingerprint: `${path} ${size} ${mtimeMs}`,
     notes: () => (blank === 0 ? [] : [`${blank} blank lines were passed over`]),
     async *rows(from = start, wanted) {
-      blank = 0;
+      blank = from.counted?.[0] ?? 0;
       let row = from.row;
       for await (const { lines, byte } of linesOf(path, file, from.byte, from.row + 1)) {
         const whole = lines.filter((line) => line.trim() !== '');
@@ -38,7 +38,7 @@ export async function openJsonl(path: string): Promise<DataSource> {
             return cellOf(value, place);
           });
         });
-        if (rows.length > 0) yield { rows, first: row + 1, next: { row: row + rows.length, byte } };
+        if (rows.length > 0) yield { rows, first: row + 1, next: { row: row + rows.length, byte, counted: [blank] } };
         row += rows.length;
       }
     },
