@@ -6,7 +6,7 @@ import { readJson } from '#libs/client/files';
 import { estimate } from '#libs/models';
 import { checkHeaderFits, manifestDigest, netProvability, parseNetManifest } from '#libs/step';
 import { openData, recordsOf, usage, type DataOptions } from './data.js';
-import { dataBeside, startHeader, tokenizerName } from './folder.js';
+import { dataBeside, finishModel, startHeader, tokenizerName } from './folder.js';
 import { workingFolder } from './working-folder.js';
 
 export interface CheckOptions extends DataOptions {
@@ -15,6 +15,7 @@ export interface CheckOptions extends DataOptions {
 }
 
 export async function checkModel(path: string, options: CheckOptions): Promise<CheckedModel> {
+  finishModel(dirname(path));
   const m = parseNetManifest(readJson(path));
   const costs = estimate(m);
   const reasons = netProvability(m);

@@ -1,5 +1,14 @@
 /** A folder of a trained model that another one takes the place of. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -56,6 +65,20 @@ describe('a model in the place of another', () => {
     for (const name of ['manifest.json', 'tokenizer.json', 'weights.bin']) {
       expect(left.get(name)).toEqual(former.get(name));
     }
+  });
+
+  it('is found by the next command that reads it, where the one that wrote it was killed', async () => {
+    const path = join(folder, 'killed');
+    writeModel(path, modelOf(2));
+    for (const name of readdirSync(path)) renameSync(join(path, name), join(path, `${name}.former-999999999`));
+    writeModel(join(folder, 'next'), modelOf(3));
+    for (const name of readdirSync(join(folder, 'next'))) {
+      renameSync(join(folder, 'next', name), join(path, `${name}.partial-999999999`));
+    }
+    const check = await runCommand('model', 'check', join(path, 'manifest.json'));
+    expect(check.json['error']).toBeUndefined();
+    expect(readdirSync(path).toSorted()).toEqual(['header.json', 'manifest.json', 'weights.bin']);
+    expect(readModel(path).manifest.input.shape).toEqual([3]);
   });
 
   it('takes nothing from a folder that has no model', () => {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { concatBytes, equalBytes, Rejection } from '#attestation/base';
-import { leftBeside, makeFolder, readBytes, readJson, writeTogether, writeWhole } from '#libs/client/files';
+import { finishTogether, makeFolder, readBytes, readJson, writeTogether, writeWhole } from '#libs/client/files';
 import { onnxBytesMax, originOf, type Origin } from '#libs/models';
 import {
   canonicalHeader,
@@ -36,9 +36,15 @@ const deliveredName = 'model.onnx';
 /** Of all parameters of a model. */
 export const weightsBytesMax = 2 ** 31;
 
+/** Ends what a command broke off that was ended while it wrote a model there. @throws ConfigurationError FILE_* */
+export function finishModel(folder: string): void {
+  finishTogether([names.manifest, names.header, tokenizerName, names.weights].map((name) => join(folder, name)));
+}
+
 /** Makes the folder of a plan, before the work for it begins. @throws ConfigurationError USAGE where a trained model is */
 export function makePlanFolder(folder: string): void {
   makeFolder(folder);
+  finishModel(folder);
   const weights = join(folder, names.weights);
   if (existsSync(weights)) throw usage('--out without a trained model, whose manifest would be replaced', weights);
 }
@@ -88,6 +94,7 @@ export interface ModelFolder {
  */
 export function makeModelFolder(folder: string, manifest: NetManifest, replaces = false): void {
   makeFolder(folder);
+  finishModel(folder);
   const bundle = join(folder, 'job.vtb');
   const result = existsSync(bundle) ? bundle : originBeside(folder, '--out') && join(folder, deliveredName);
   if (result !== null) throw usage('--out without the result of a job, whose weights would be replaced', result);
@@ -125,6 +132,7 @@ function isOf(folder: string, manifest: NetManifest): boolean {
  */
 export function makeResultFolder(folder: string, jobId: string): void {
   makeFolder(folder);
+  finishModel(folder);
   const other = [names.weights, deliveredName].map((name) => join(folder, name)).find(existsSync);
   if (other === undefined || originBeside(folder, '--out')?.jobId === jobId.slice(2)) return;
   throw usage('--out without another model, which would be replaced', other);
@@ -152,7 +160,7 @@ export function originBeside(folder: string, option: '--model' | '--out'): Origi
 
 /**
  * All of it or nothing: where it cannot be written, the former model is as it was. Weights go first and come last: what an end
- * in between leaves is no model.
+ * in between leaves is no model until `finishModel`.
  *
  * @returns names of the files that `model export` made of the former weights, which go with them
  * @throws ConfigurationError FILE_UNWRITABLE
@@ -163,7 +171,7 @@ export function writeModel(
 ): readonly string[] {
   checkParameters(manifest, parameters);
   const at = (name: string): string => join(folder, name);
-  const isReplaced = existsSync(at(names.weights)) || leftBeside(at(names.weights)).length > 0;
+  const isReplaced = existsSync(at(names.weights));
   const dropped = isReplaced ? ownExports(folder) : [];
   const gone = [...dropped, ...(isReplaced && tokenizer === undefined ? [tokenizerName] : [])];
   const files = [
@@ -178,6 +186,7 @@ export function writeModel(
 
 /** @throws ConfigurationError FILE_*; Rejection MANIFEST_*, HEADER_*, WEIGHTS_* */
 export function readModel(folder: string): ModelFolder {
+  finishModel(folder);
   const manifest = parseNetManifest(readJson(join(folder, names.manifest)));
   const header = parseDataHeader(readJson(join(folder, names.header)));
   const parameters = parametersFrom(manifest, readBytes(join(folder, names.weights), weightsBytesMax));

@@ -26,6 +26,7 @@ import { measured, type Measures } from './exact.js';
 import { watchSaturation } from './saturation.js';
 import {
   dataBeside,
+  finishModel,
   makeModelFolder,
   parametersFrom,
   startHeader,
@@ -121,6 +122,7 @@ function warningOf(found: Rejection | null): Warning | null {
 }
 
 async function train(request: Request, { onProgress, onEvaluation }: TrainingWatch): Promise<TrainedReport> {
+  finishModel(dirname(request.manifest));
   const m = parseNetManifest(readJson(request.manifest));
   if (m.stop !== null && request.checkpoint !== undefined) {
     throw usage('a manifest without stop beside --checkpoint: the rule needs every evaluation from the start', 'stop');

@@ -1,7 +1,7 @@
 /** Files that commands read and write, with limits and plain failures. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 
 /** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE */
@@ -41,16 +41,6 @@ export function readJson(path: string, bytesMax = 16 * 1024 * 1024): unknown {
 }
 
 const partialOf = (path: string): string => `${path}.partial-${process.pid}`;
-const formerOf = (path: string): string => `${path}.former-${process.pid}`;
-
-/** What ends in the middle of `writeTogether` left beside a file. */
-export function leftBeside(path: string): readonly string[] {
-  if (!existsSync(dirname(path))) return [];
-  const marks = ['partial', 'former'].map((mark) => `${basename(path)}.${mark}-`);
-  return readdirSync(dirname(path))
-    .filter((name) => marks.some((mark) => name.startsWith(mark)))
-    .map((name) => join(dirname(path), name));
-}
 
 /**
  * Writes whole or not at all; makes the folder.
@@ -61,52 +51,12 @@ export function leftBeside(path: string): readonly string[] {
 export function writeWhole(path: string, data: Uint8Array | string, mode = 0o644): void {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(partialOf(path), data, { mode });
+    writeFileSync(partialOf(path), data, { mode, flush: true });
     renameSync(partialOf(path), path);
   } catch (error) {
     rmSync(partialOf(path), { force: true });
     throw unwritable('file', path, error);
   }
-}
-
-/**
- * Writes files that belong together: beside their places first, and into them when all are whole. Where that fails, what stood
- * there stands there again. The last of them is gone before any other changes and comes back after all: an end in between
- * leaves the others without it. What such an end left goes with the next success.
- *
- * @param gone files that go with the former ones
- * @throws ConfigurationError FILE_UNWRITABLE
- */
-export function writeTogether(
-  files: readonly (readonly [path: string, data: Uint8Array | string])[],
-  gone: readonly string[] = [],
-): void {
-  const paths = files.map(([path]) => path);
-  const moved: string[] = [];
-  const placed: string[] = [];
-  let current = '';
-  try {
-    for (const [path, data] of files) {
-      current = path;
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(partialOf(path), data);
-    }
-    for (current of [...paths.toReversed(), ...gone]) {
-      if (!(statSync(current, { throwIfNoEntry: false })?.isFile() ?? false)) continue;
-      renameSync(current, formerOf(current));
-      moved.push(current);
-    }
-    for (current of paths) {
-      renameSync(partialOf(current), current);
-      placed.push(current);
-    }
-  } catch (error) {
-    for (const path of placed) rmSync(path);
-    for (const path of moved.toReversed()) renameSync(formerOf(path), path);
-    for (const path of paths) rmSync(partialOf(path), { force: true });
-    throw unwritable('file', current, error);
-  }
-  for (const path of [...paths, ...gone].flatMap(leftBeside)) rmSync(path, { force: true });
 }
 
 /** Makes a folder that results go to, before the work for them begins. @throws ConfigurationError FILE_UNWRITABLE */
@@ -134,7 +84,8 @@ function isFull(error: unknown): boolean {
   return full.includes((error as Partial<NodeJS.ErrnoException> | null)?.code ?? '');
 }
 
-function reasonOf(error: unknown): string {
+/** What the system says of a path, in words. */
+export function reasonOf(error: unknown): string {
   const { code = 'an error' } = error as NodeJS.ErrnoException;
   return reasons[code] ?? code;
 }

@@ -1,13 +1,4 @@
 /** Door of files that commands read and write, without the client. */
-export {
-  fullDisk,
-  leftBeside,
-  makeFolder,
-  readBytes,
-  readJson,
-  unreadable,
-  unwritable,
-  writeTogether,
-  writeWhole,
-} from './files.js';
+export { fullDisk, makeFolder, readBytes, readJson, unreadable, unwritable, writeWhole } from './files.js';
 export { readSecret, writeSecret } from './secrets.js';
+export { finishTogether, writeTogether } from './together.js';
