@@ -31,13 +31,16 @@ const text = (field: number, value: string): Uint8Array => bytes(field, utf8(val
 const float = (field: number, value: number): Uint8Array =>
   concatBytes(varint(field * 8 + 5), new Uint8Array(Float32Array.of(value).buffer));
 
-type Attribute = number | string | readonly number[];
+type Attribute = number | string | readonly number[] | { readonly float: number; readonly doc?: string };
 
 /** Whole numbers are ints, others floats; `1.0` is written as { float: 1 }. */
-function attributeOf(name: string, value: Attribute | { readonly float: number }): Uint8Array {
+function attributeOf(name: string, value: Attribute): Uint8Array {
   if (typeof value === 'string') return bytes(5, text(1, name), text(4, value), int(20, 3));
   if (typeof value === 'number') return bytes(5, text(1, name), int(3, value), int(20, 2));
-  if ('float' in value) return bytes(5, text(1, name), float(2, value.float), int(20, 1));
+  if ('float' in value) {
+    const doc = value.doc === undefined ? [] : [text(13, value.doc)];
+    return bytes(5, text(1, name), float(2, value.float), ...doc, int(20, 1));
+  }
   return bytes(5, text(1, name), ...value.map((entry) => int(8, entry)), int(20, 7));
 }
 
@@ -46,15 +49,18 @@ export class OnnxFile {
   readonly #initializers: Uint8Array[] = [];
   #count = 0;
 
+  /** @param others names of outputs beyond the first */
   node(
     op: string,
     inputs: readonly string[],
-    attributes: Readonly<Record<string, Attribute | { readonly float: number }>> = {},
+    attributes: Readonly<Record<string, Attribute>> = {},
+    others: readonly string[] = [],
   ): string {
     const output = `t${this.#count++}`;
     const written = Object.entries(attributes).map(([name, value]) => attributeOf(name, value));
     const names = inputs.map((name) => text(1, name));
-    this.#nodes.push(bytes(1, ...names, text(2, output), text(3, `node ${output}`), text(4, op), ...written));
+    const outputs = [output, ...others].map((name) => text(2, name));
+    this.#nodes.push(bytes(1, ...names, ...outputs, text(3, `node ${output}`), text(4, op), ...written));
     return output;
   }
 

@@ -54,6 +54,8 @@ interface Bounds {
 }
 
 const [opsetMin, opsetMax] = [13, 23];
+/** Field of AttributeProto that says nothing to a runtime. */
+const docString = 13;
 
 /** @throws Rejection ONNX_MALFORMED, ONNX_LIMIT, ONNX_OPSET, ONNX_EXTERNAL_DATA, ONNX_TYPE, ONNX_SHAPE */
 export function decodeModel(bytes: Uint8Array): OnnxModel {
@@ -151,7 +153,7 @@ function readAttribute(bytes: Uint8Array, bounds: Bounds): readonly [string, Att
     else if (number === 8)
       for (const one of part.length > 0 ? packedVarints(part, bounds.fields) : [value]) ints.push(one);
     else if (number === 20) type = value;
-    else if ((number >= 6 && number <= 15) || number > 20) isOther = true;
+    else if ((number >= 6 && number <= 15 && number !== docString) || number > 20) isOther = true;
     if (floats.length + ints.length > elementsMax) refuse('ONNX_LIMIT', `at most ${elementsMax} numbers`, 'more');
   }
   const attribute = { ...found, floats, ints, isOther };

@@ -59,7 +59,7 @@ export class Importer {
     for (const [name, constant] of model.initializers) this.#known.set(name, constant);
     this.#scene = {
       ...{ draft: this.draft, a },
-      isLeft: (name) => !keepsEnd && graph.outputs.has(name) && (graph.readers.get(name) ?? []).length === 0,
+      isLeft: (name, passing) => !keepsEnd && this.#isEnd(name, passing),
       isLast: (name) => this.#isLast(name),
       leaveOut: (end, node) => {
         this.end = end;
@@ -68,6 +68,19 @@ export class Importer {
       tell: (message) => this.#messages.add(message),
     };
     this.#regions = new Regions(graph, this.#known, this.#scene);
+  }
+
+  /** Whether the tensor, or what nodes named in `passing` alone make of it, is an output of the file and nothing else. */
+  #isEnd(first: string, passing: ReadonlySet<string>): boolean {
+    let name = first;
+    for (let left = this.graph.nodes.length; left >= 0; left--) {
+      const readers = this.graph.readers.get(name) ?? [];
+      if (this.graph.outputs.has(name)) return readers.length === 0;
+      const next = readers.length === 1 ? this.graph.nodes[readers[0]!]! : undefined;
+      if (next === undefined || next.inputs[0] !== name || !passing.has(next.op)) return false;
+      name = next.outputs[0]!;
+    }
+    return false;
   }
 
   #isLast(first: string): boolean {
@@ -162,13 +175,17 @@ export class Importer {
         if (isConstant(value) && !this.#isShared(value, inputs)) this.#constants.take(value.values.length);
         this.#known.set(name, value);
       });
-      if (outputs.length < node.outputs.filter((name) => name !== '').length)
+      if (outputs.length < node.outputs.findLastIndex((name) => this.#isUsed(name)) + 1)
         cannot('outputs that no layer has', 'the first output alone');
     } catch (error) {
       if (!(error instanceof NodeRefusal)) throw error;
       this.#refusals.push({ node: node.name, op: node.op, reason: error.reason, instead: error.instead });
       this.#lose(node);
     }
+  }
+
+  #isUsed(name: string): boolean {
+    return this.graph.readers.has(name) || this.graph.outputs.has(name);
   }
 
   #isShared(value: Constant, inputs: readonly (Known | undefined)[]): boolean {

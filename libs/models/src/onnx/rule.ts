@@ -11,8 +11,8 @@ export interface Scene {
   readonly draft: NetDraft;
   /** Fraction of the edges: what an `eps` or the upper end of an activation is counted in. */
   readonly a: number;
-  /** Whether nothing comes after this tensor, and what makes it may be left to the loss. */
-  isLeft(name: string): boolean;
+  /** Whether nothing but nodes named in `passing` comes after this tensor, and what makes it may be left to the loss. */
+  isLeft(name: string, passing: ReadonlySet<string>): boolean;
   /** Whether nothing but sums and products with constants comes after this tensor. */
   isLast(name: string): boolean;
   /** A node at the end was left out, which the loss does. */

@@ -95,6 +95,12 @@ const select: Rule = (node, inputs) => {
 
 const shape: Rule = (node, inputs) => [shapeOf(node, dimsOf(edgeInput(inputs, 0).view))];
 
+/** Exporters write a padding by nothing before an average. */
+const pad: Rule = (_node, inputs) => {
+  const isNothing = constantInput(inputs, 1, 'padding').values.every((side) => side === 0);
+  return isNothing ? [edgeInput(inputs, 0)] : cannot('padding by itself', 'pads of the convolution after it');
+};
+
 const same: Rule = (_node, inputs) => [edgeInput(inputs, 0)];
 
 /** A Cast of an edge changes its type; values stay as long as they stay numbers. */
@@ -110,6 +116,7 @@ export const viewRules: Readonly<Record<string, Rule>> = {
   Expand: expand,
   Flatten: flatten,
   Identity: same,
+  Pad: pad,
   Reshape: reshape,
   Shape: shape,
   Slice: slice,

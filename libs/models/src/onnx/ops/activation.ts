@@ -2,7 +2,7 @@
 import { cannot } from '../../errors.js';
 import { floatOf, intOf, textOf } from '../attributes.js';
 import { axisOf, isConstant, scalarOf, type Constant } from '../constant.js';
-import type { Members, NetDraft, Value } from '../draft.js';
+import { isLastAxis, type Members, type NetDraft, type Value } from '../draft.js';
 import { edgeInput, optionalConstant, type Rule } from '../rule.js';
 import { dimsOf } from '../view.js';
 import { probabilities } from './attention.js';
@@ -86,21 +86,28 @@ const sum: Rule = (_node, inputs, { draft }) => {
   return [{ edge: draft.layer({ op: 'add', members: {} }, a.edge.shape, a.edge, b.edge), view: a.view }];
 };
 
+/** What leaves rows and numbers as they are, and what leaves each number as it is. */
+const [passingRows, passingNumbers] = [
+  new Set(['Identity']),
+  new Set(['Flatten', 'Identity', 'Reshape', 'Squeeze', 'Unsqueeze']),
+];
+
 /** A softmax is part of attention, or stands at the end, where the loss has it. */
 const softmax: Rule = (node, inputs, scene) => {
   const x = edgeInput(inputs, 0);
   if (node.op === 'Softmax' && x.edge.scores !== undefined) return [probabilities(node, x)];
-  if (!scene.isLeft(node.outputs[0]!))
+  if (!scene.isLeft(node.outputs[0]!, passingRows))
     cannot('a softmax within the model', 'attention, or a softmax at the end, over classes');
-  if (axisOf(intOf(node, 'axis', -1), x.view.dims.length) !== x.view.dims.length - 1)
+  const whole = scene.draft.whole(scene.draft.settled(x));
+  if (!isLastAxis(whole, axisOf(intOf(node, 'axis', -1), x.view.dims.length)))
     cannot('a softmax over another axis', 'a softmax over the classes, which come last');
   scene.leaveOut(node.op as End, node.name);
-  return [x];
+  return [whole];
 };
 
 const sigmoid: Rule = (node, inputs, scene) => {
   const x = edgeInput(inputs, 0);
-  if (!scene.isLeft(node.outputs[0]!)) return [activationOf(scene.draft, 'sigmoid', x)];
+  if (!scene.isLeft(node.outputs[0]!, passingNumbers)) return [activationOf(scene.draft, 'sigmoid', x)];
   scene.leaveOut('Sigmoid', node.name);
   return [x];
 };

@@ -17,9 +17,15 @@ export interface Sample {
   readonly y: Constant;
 }
 
-/** A small one shows the epsilon of a norm, a large one where a function bends. */
-const amplitudes = [1, 1, 0.005, 4];
+/** A small one shows the epsilon of a norm, large ones where a function bends: the last is all that an edge of fraction 8 holds. */
+const amplitudes = [1, 1, 0.005, 4, 32];
 export const sampleCount = amplitudes.length;
+
+/** How much farther than its edge a value goes; scores have ends of their own. */
+function reachOf({ edge, affine }: Value): number {
+  if (edge.scores !== undefined) return 1 / amplitudes.at(-1)!;
+  return affine === undefined ? 1 : affine.scale.reduce((most, scale) => Math.max(most, Math.abs(scale)), 1);
+}
 
 /** Sample `k` of a tensor: reals within ±4 times an amplitude; tokens from 0. */
 export function sampleOf(value: Value, k: number): Constant {
@@ -32,7 +38,8 @@ export function sampleOf(value: Value, k: number): Constant {
     state ^= state << 5;
     return (state >>> 0) / 2 ** 32;
   };
-  const draw = value.edge.isTokens ? (i: number) => k * size + i : () => (next() * 8 - 4) * amplitudes[k]!;
+  const reach = k === sampleCount - 1 ? reachOf(value) : 1;
+  const draw = value.edge.isTokens ? (i: number) => k * size + i : () => (next() * 8 - 4) * amplitudes[k]! * reach;
   return {
     kind: value.edge.isTokens ? 'int' : 'float',
     dims,
@@ -95,7 +102,9 @@ function fitted(samples: readonly Sample[], width: number, kind: NormKind, eps: 
     }
     if (Math.abs(beta[c]!) < 1e-12) beta[c] = 0;
   }
-  const explains = rows.every(({ n, y }) => n.every((value, c) => near(y[c]!, gain[c]! * value + beta[c]!)));
+  const largest = rows.reduce((most, { y }) => y.reduce((x, one) => Math.max(x, Math.abs(one)), most), 0);
+  const scale = Math.min(1, largest);
+  const explains = rows.every(({ n, y }) => n.every((value, c) => near(y[c]!, gain[c]! * value + beta[c]!, scale)));
   return explains && gain.every(Number.isFinite) ? { kind, eps, gain, beta } : undefined;
 }
 

@@ -65,7 +65,6 @@ const unsupported: Readonly<Record<string, readonly [string, string]>> = {
   LRN: ['a local norm', 'LayerNormalization over the channels'],
   LpNormalization: ['a norm by length', 'SimplifiedLayerNormalization (root mean square)'],
   Mul: ['a product of two edges', 'gates as x·Sigmoid(x); else a dense layer'],
-  Pad: ['padding by itself', 'pads of the convolution after it'],
   QuantizeLinear: ['a quantised model', 'the float model it was made from'],
   Sub: ['a difference of two edges', 'a sum, with the sign in the layer before it'],
 };

@@ -5,7 +5,7 @@ import { isConstant, sizeOf, type Constant } from '../constant.js';
 import { channelsOf, channelValues, type LayerDraft, type NetDraft, type Value } from '../draft.js';
 import { transposed } from '../rearrange.js';
 import { constantInput, edgeInput, optionalConstant, type Rule } from '../rule.js';
-import { hasRecordAxes, isAxis, movedView, placesOf, withoutBatch } from '../view.js';
+import { hasRecordAxes, isAxis, isBatch, movedView, placesOf, withoutBatch } from '../view.js';
 import { broadcast } from './arithmetic.js';
 import { product } from './attention.js';
 
@@ -52,6 +52,7 @@ function linear(draft: NetDraft, x: Value, W: Constant, b: Float64Array | undefi
   const back = draft.settledBack(x) ?? x;
   const { edge, view, affine } = draft.whole(back);
   const last = view.dims.at(-1)!;
+  if (last.some(isBatch)) cannot('a product over the batch', 'a product over what one record has');
   if (sizeOf(last.map(({ size }) => size)) !== K)
     cannot(`a product of ${sizeOf(last.map(({ size }) => size))} with ${K} rows`, 'matching sizes');
   const isRecord = !view.dims.slice(0, -1).some(hasRecordAxes);
