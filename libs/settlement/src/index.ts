@@ -10,7 +10,7 @@ export { SettlementClient, type CommittedRun } from './client.js';
 export { errorAbi, settlementAbi } from './contracts.js';
 export { deploy, setupOf, type DeployOptions } from './deploy.js';
 export { contractNames, DeploymentJson, parseDeployment, parseExpectation, roleNames } from './deployment.js';
-export { type Deployment, type RoleName, type Setup } from './deployment.js';
+export { type Deployment, type Setup } from './deployment.js';
 export { type DutyView } from './duties.js';
 export {
   endsUnsealed,

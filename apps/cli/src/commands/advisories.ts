@@ -6,7 +6,7 @@ import { ed25519Signer, fromUtf8, toHex } from '#attestation/base';
 import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { floorsBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
-import { publicKey } from './policy.js';
+import { publicKey } from './ids.js';
 
 const fileBytesMax = 1024 * 1024;
 

@@ -1,13 +1,12 @@
 /** `veritrain contracts roles`: what governor, guardian and revoker may do, sent or printed for a timelock. */
 import { Argument, type Command } from 'commander';
-import { roleCall, roleNames, sendRoleCall, type RoleAction, type RoleName } from '#libs/settlement';
-import { printResult, table } from '../output.js';
+import { roleNames, type RoleName } from '#libs/settlement/deployment';
+import type { RoleOptions } from '../contracts/role.js';
+import { later } from '../later.js';
 import { address } from './ids.js';
-import { digest, selector, signing, targetOf, withSigner, type SigningOptions } from './contracts-target.js';
+import { digest, selector, withSigner } from './contracts-target.js';
 
-interface RoleOptions extends SigningOptions {
-  readonly print?: boolean;
-}
+const act = later(async () => (await import('../contracts/role.js')).act);
 
 export function addRoleCommands(contracts: Command): void {
   const roles = contracts.command('roles').description('rotate roles, list tokens and verifiers, stop what is broken');
@@ -57,16 +56,4 @@ export function addRoleCommands(contracts: Command): void {
     .action((what: string, options: RoleOptions & { readonly reason: string }) =>
       act({ call: 'condemn', what, reason: options.reason }, options),
     );
-}
-
-async function act(action: RoleAction, options: RoleOptions): Promise<void> {
-  if (options.print === true) {
-    const call = roleCall(targetOf(options).deployment, action);
-    printResult(options, call, () => table(Object.entries(call)));
-    return;
-  }
-  await signing(options, async (signer, deployment, cap) => {
-    const { txHash } = await sendRoleCall(signer, deployment, action, cap);
-    printResult(options, { call: action.call, transaction: txHash }, () => table([[action.call, txHash]]));
-  });
 }

@@ -1,10 +1,5 @@
-/** Which contracts on which chain a command is about, and for whom it signs. */
+/** Options of commands about contracts: which on which chain, and for whom they sign. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { Wallet, type JsonRpcProvider } from 'ethers';
-import { to0x } from '#attestation/base';
-import { loadProfile } from '#libs/client/api';
-import { readJson, readSecret } from '#libs/client/files';
-import { connect, parseDeployment, type Deployment } from '#libs/settlement';
 import type { OutputOptions } from '../output.js';
 
 export interface TargetOptions extends OutputOptions {
@@ -17,12 +12,6 @@ export interface SigningOptions extends TargetOptions {
   readonly key?: string;
   readonly feePerGasMax?: bigint;
 }
-
-interface Cap {
-  readonly feePerGasMaxWei: bigint | undefined;
-}
-
-const pollingMs = 500;
 
 export function withTarget(command: Command): Command {
   return command
@@ -45,40 +34,6 @@ export function withFeeCap(command: Command): Command {
     'most that one unit of gas may cost, a tenth of it as the tip; else as the profile or the kind of chain has it',
     weiOf,
   );
-}
-
-export function targetOf(options: TargetOptions): { readonly rpcUrl: string; readonly deployment: Deployment } & Cap {
-  if (options.rpc !== undefined && options.deployment !== undefined) {
-    const deployment = parseDeployment(readJson(options.deployment));
-    return { rpcUrl: options.rpc, deployment, feePerGasMaxWei: undefined };
-  }
-  const { chain } = loadProfile(options.profile);
-  const deployment =
-    options.deployment === undefined ? chain.deployment : parseDeployment(readJson(options.deployment));
-  return { rpcUrl: options.rpc ?? chain.rpcUrl, deployment, feePerGasMaxWei: chain.feePerGasMaxWei };
-}
-
-export async function withChain<T>(
-  url: string,
-  chainId: number,
-  work: (rpc: JsonRpcProvider) => Promise<T>,
-): Promise<T> {
-  const rpc = connect(url, chainId, pollingMs);
-  try {
-    return await work(rpc);
-  } finally {
-    rpc.destroy();
-  }
-}
-
-export function signing<T>(
-  options: SigningOptions,
-  work: (signer: Wallet, deployment: Deployment, cap: Cap) => Promise<T>,
-): Promise<T> {
-  const { rpcUrl, deployment, ...target } = targetOf(options);
-  const cap = { feePerGasMaxWei: options.feePerGasMax ?? target.feePerGasMaxWei };
-  const file = options.key ?? loadProfile(options.profile).chain.accountKey;
-  return withChain(rpcUrl, deployment.chainId, (rpc) => work(new Wallet(to0x(readSecret(file)), rpc), deployment, cap));
 }
 
 export function digest(value: string): `0x${string}` {

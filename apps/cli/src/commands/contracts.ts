@@ -1,74 +1,11 @@
 /** `veritrain contracts deploy|plan|status|verify|register-key`: the contracts that hold the money, and whether they are these. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { formatEther, Wallet } from 'ethers';
-import { ConfigurationError, to0x } from '#attestation/base';
-import { loadProfile } from '#libs/client/api';
-import { readBytes, readJson, readSecret, writeWhole } from '#libs/client/files';
-import {
-  parseGroth16Bundle,
-  parseGroth16Statement,
-  proofBundleBytesMax,
-  proofStatementBytesMax,
-  verifyGroth16Bundle,
-} from '#libs/proof';
-import {
-  chainKinds,
-  deploy,
-  deploymentStatus,
-  parseExpectation,
-  placesOf,
-  registerGroth16Key,
-  roleNames,
-  setupOf,
-  simulatedIssuer,
-  verifyDeployment,
-  type DeployOptions,
-  type Setup,
-} from '#libs/settlement';
-import { parseSimulatedVendor } from '#libs/simulated-vendor';
-import { circuitShape } from '#libs/zk/verifier';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { ChainKindJson } from '#libs/settlement/deployment';
+import { later } from '../later.js';
 import { addRoleCommands } from './contracts-roles.js';
 import { addSnpCommands } from './contracts-snp.js';
-import { digest, targetOf, withChain, withFeeCap, withTarget, type TargetOptions } from './contracts-target.js';
+import { digest, withFeeCap, withTarget } from './contracts-target.js';
 import { address } from './ids.js';
-
-interface SetupCommand extends OutputOptions {
-  readonly chainId: number;
-  readonly chainKind?: Setup['kind'];
-  readonly salt?: `0x${string}`;
-  readonly governor?: string;
-  readonly guardian?: string;
-  readonly treasury?: string;
-  readonly revoker?: string;
-  readonly token: string[];
-  readonly developmentKeys?: boolean;
-  readonly simulatedVendor: string[];
-  readonly proofFacts?: boolean;
-  readonly auditorsPolicy?: string;
-  readonly auditorsThreshold: number;
-  readonly validationRegistry?: string;
-  readonly out: string;
-}
-
-interface DeployCommand extends SetupCommand {
-  readonly feePerGasMax?: bigint;
-  readonly rpc: string;
-  readonly key: string;
-}
-
-interface VerifyCommand extends TargetOptions {
-  readonly expect?: string;
-  readonly ownSetup?: boolean;
-}
-
-interface RegisterKeyCommand extends OutputOptions {
-  readonly profile?: string;
-  readonly proof: string;
-  readonly statement: string;
-}
-
-const vendorBytesMax = 64 * 1024;
 
 export function addContractsCommands(contracts: Command): void {
   withFeeCap(withSetup(contracts.command('deploy')))
@@ -76,11 +13,11 @@ export function addContractsCommands(contracts: Command): void {
     .requiredOption('--rpc <url>', 'JSON-RPC endpoint')
     .requiredOption('--key <file>', 'secp256k1 secret of the deploying account: 32 bytes as 0x-hexadecimal')
     .requiredOption('--out <file>', 'where the deployment file goes')
-    .action(deployAll);
+    .action(later(async () => (await import('../contracts/set.js')).deployAll));
   withSetup(contracts.command('plan'))
     .description('say without a chain what such a set is made from and where it will stand')
     .requiredOption('--out <file>', 'where the expectation goes that `verify --expect` reads')
-    .action(plan);
+    .action(later(async () => (await import('../contracts/set.js')).plan));
   contracts
     .command('register-key')
     .description('enter the Groth16 key of a proof, so that escrows may be settled by proofs under it')
@@ -88,15 +25,15 @@ export function addContractsCommands(contracts: Command): void {
     .requiredOption('--statement <file>', 'their statement')
     .option('--profile <file>', 'client profile; else VERITRAIN_PROFILE or the one of `veritrain up`')
     .option('--json', 'print one JSON document')
-    .action(registerKey);
+    .action(later(async () => (await import('../contracts/set.js')).registerKey));
   withTarget(contracts.command('status'))
     .description('show who governs the contracts, which verifiers are live, and what they hold')
-    .action(status);
+    .action(later(async () => (await import('../contracts/set.js')).status));
   withTarget(contracts.command('verify'))
     .description('compute every address again, and compare what the roles have done since')
     .option('--expect <file>', 'what the set must be made from, as `contracts plan` writes it')
     .option('--own-setup', 'take the deployment file’s own word for it, roles included')
-    .action(verify);
+    .action(later(async () => (await import('../contracts/set.js')).verify));
   addRoleCommands(contracts);
   addSnpCommands(contracts);
 }
@@ -104,7 +41,7 @@ export function addContractsCommands(contracts: Command): void {
 function withSetup(command: Command): Command {
   return command
     .requiredOption('--chain-id <n>', 'chain that the contracts are for', whole)
-    .addOption(new Option('--chain-kind <kind>', 'of a chain whose id says nothing').choices(chainKinds))
+    .addOption(new Option('--chain-kind <kind>', 'of a chain whose id says nothing').choices(ChainKindJson.options))
     .option('--salt <word>', 'makes another set of the same contracts', digest)
     .option('--governor <address>', 'rotates roles, adds verifiers and tokens; else the deploying account', address)
     .option('--guardian <address>', 'may refuse new jobs and retire verifiers; else the deploying account', address)
@@ -133,149 +70,12 @@ function withSetup(command: Command): Command {
     .option('--json', 'print one JSON document');
 }
 
-async function deployAll(options: DeployCommand): Promise<void> {
-  const secret = readSecret(options.key);
-  await withChain(options.rpc, options.chainId, async (rpc) => {
-    const deployer = new Wallet(to0x(secret), rpc);
-    log('deploying; this sends about 20 transactions, and goes on where an earlier attempt broke off');
-    const deployment = await deploy(deployer, { ...setupOptions(options), feePerGasMaxWei: options.feePerGasMax });
-    writeWhole(options.out, `${JSON.stringify(deployment, undefined, 2)}\n`);
-    printResult(options, deployment, () =>
-      table([
-        ['settlement', deployment.settlement],
-        ['keys', deployment.keys],
-        ['snp registry', deployment.snpRegistry],
-        ['router', deployment.router],
-        ['written', options.out],
-        ['next', `veritrain contracts verify --rpc ${options.rpc} --deployment ${options.out} --expect EXPECTATION`],
-      ]),
-    );
-  });
-}
-
-function plan(options: SetupCommand): void {
-  const missing = roleNames.find((name) => options[name] === undefined);
-  if (missing !== undefined) {
-    throw new ConfigurationError('CONTRACTS_ROLE', {
-      expected: `--${missing} <address>: without a deploying account every role has to be named`,
-      got: 'nothing',
-      rule: 'contracts/SPEC.md §4',
-    });
-  }
-  const setup = setupOf(options.chainId, options.governor!, setupOptions(options));
-  const places = placesOf(setup);
-  const addresses = Object.fromEntries(Object.entries(places).map(([name, { address }]) => [name, address]));
-  writeWhole(options.out, `${JSON.stringify(setup, undefined, 2)}\n`);
-  printResult(options, { setup, addresses }, () => table([...Object.entries(addresses), ['written', options.out]]));
-}
-
-function setupOptions(options: SetupCommand): DeployOptions {
-  const {
-    proofFacts,
-    auditorsPolicy: snpPolicy,
-    auditorsThreshold: threshold,
-    validationRegistry,
-    chainKind,
-  } = options;
-  const named = Object.fromEntries(
-    [...roleNames, 'salt' as const].filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
-  );
-  return {
-    ...named,
-    ...(chainKind !== undefined && { kind: chainKind }),
-    ...{ tokens: options.token, developmentKeys: options.developmentKeys === true },
-    simulatedIssuers: options.simulatedVendor.map(readIssuer),
-    extensions: {
-      ...(proofFacts === true && { proofFacts }),
-      ...(snpPolicy !== undefined && { quorumReexecution: { snpPolicy, threshold } }),
-      ...(validationRegistry !== undefined && { validationRegistry }),
-    },
-  };
-}
-
-async function registerKey(options: RegisterKeyCommand): Promise<void> {
-  const bundle = readBytes(options.proof, proofBundleBytesMax);
-  const statement = parseGroth16Statement(readJson(options.statement, proofStatementBytesMax));
-  verifyGroth16Bundle(bundle, statement, { takesDevelopmentKeys: true });
-  const { chain } = loadProfile(options.profile);
-  const { key } = parseGroth16Bundle(bundle);
-  await withChain(chain.rpcUrl, chain.deployment.chainId, async (rpc) => {
-    const signer = new Wallet(to0x(readSecret(chain.accountKey)), rpc);
-    const shape = circuitShape(statement.manifest);
-    const { deployment, feePerGasMaxWei } = chain;
-    const entered = { shape, ceremony: statement.ceremony, key };
-    const { plan, txHash } = await registerGroth16Key(signer, deployment, entered, { feePerGasMaxWei });
-    printResult(options, { plan, transaction: txHash }, () =>
-      table([
-        ['plan', plan],
-        ['registered', txHash ?? 'before'],
-      ]),
-    );
-  });
-}
-
-async function status(options: TargetOptions): Promise<void> {
-  const { rpcUrl, deployment } = targetOf(options);
-  await withChain(rpcUrl, deployment.chainId, async (rpc) => {
-    const found = await deploymentStatus(deployment, rpc);
-    printResult(options, { ...found, heldWei: String(found.heldWei) }, () =>
-      table([
-        ['chain', `${deployment.chainId}, block ${found.block}`],
-        ['settlement', `${deployment.settlement}${found.paused ? ', refuses new jobs' : ''}`],
-        ['holds', `${formatEther(found.heldWei)} of the native coin`],
-        ['governor', found.governor],
-        ['guardian', found.guardian],
-        ['treasury', found.treasury],
-        ['revoker', found.revoker],
-        ...found.proposed.map(
-          ({ role, to, from }) => [`${role} to be`, `${to}, from ${new Date(1000 * from).toISOString()}`] as const,
-        ),
-        ...Object.entries(deployment.extensions ?? {}).map(([name, { address: at }]) => [name, at] as const),
-        ...found.verifiers.map(
-          ({ selector, address, live }) => [`verifier ${selector}`, `${address}${live ? '' : ', not live'}`] as const,
-        ),
-      ]),
-    );
-  });
-}
-
-async function verify(options: VerifyCommand): Promise<void> {
-  const { rpcUrl, deployment } = targetOf(options);
-  if (options.expect === undefined && options.ownSetup !== true) {
-    throw new ConfigurationError('CONTRACTS_EXPECT', {
-      expected: '--expect FILE with roles, tokens and salt that you expect, or --own-setup',
-      got: 'neither',
-      rule: 'contracts/SPEC.md §4',
-      action: 'write the file with `veritrain contracts plan`, or have it from whoever runs the chain’s contracts',
-    });
-  }
-  const expectation = options.expect === undefined ? deployment.setup : parseExpectation(readJson(options.expect));
-  await withChain(rpcUrl, deployment.chainId, async (rpc) => {
-    const findings = await verifyDeployment(deployment, rpc, expectation);
-    const against = findings.filter(({ expected, got }) => expected.toLowerCase() !== got.toLowerCase());
-    if (against.length > 0) process.exitCode = 1;
-    const source = options.expect ?? 'own setup';
-    const result = { verified: against.length === 0, expected: source, checks: findings.length, against };
-    printResult(options, result, () =>
-      against.length === 0
-        ? `${findings.length} checks: this version’s contracts, made and governed as ${source} says`
-        : table(against.map(({ what, expected, got }) => [what, `expected ${expected}, got ${got}`])),
-    );
-  });
-}
-
 function addresses(value: string, all: readonly string[]): string[] {
   return [...all, address(value)];
 }
 
 function files(value: string, all: readonly string[]): string[] {
   return [...all, value];
-}
-
-/** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE, SIMULATED_VENDOR_FILE */
-function readIssuer(file: string): Setup['simulatedIssuers'][number] {
-  const { ask, product } = parseSimulatedVendor(Buffer.from(readBytes(file, vendorBytesMax)).toString('utf8'));
-  return simulatedIssuer(ask, product);
 }
 
 function whole(text: string): number {

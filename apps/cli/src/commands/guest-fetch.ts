@@ -4,7 +4,7 @@ import { fetchGuest, packRelease, type Flavour } from '#libs/guest';
 import { fetchSigned } from '../guest/release.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { sourcesOf, withFlavour, type SourceOptions } from './guest-sources.js';
-import { publicKey } from './policy.js';
+import { publicKey } from './ids.js';
 
 interface FetchOptions extends SourceOptions {
   readonly flavour: Flavour;

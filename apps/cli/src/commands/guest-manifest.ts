@@ -9,7 +9,7 @@ import { printResult, table, wholeNumber, type OutputOptions } from '../output.j
 import { checkLogged, withLogged, type LoggedOptions } from './log-verified.js';
 import { imageBodies, publishing, publishMade, type PublishOptions } from './log-publish.js';
 import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
-import { publicKey } from './policy.js';
+import { publicKey } from './ids.js';
 
 interface MakeOptions extends OutputOptions, PublishOptions {
   readonly tag: string;

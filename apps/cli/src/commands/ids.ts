@@ -1,5 +1,6 @@
-/** Ids that commands take: what can be none is refused before anything is asked. */
+/** Ids and keys that commands take: what can be none is refused before anything is asked. */
 import { InvalidArgumentError } from 'commander';
+import { fromHex } from '#attestation/base';
 
 /** @throws InvalidArgumentError */
 export function jobId(text: string): string {
@@ -17,4 +18,10 @@ export function nodeId(text: string): string {
 export function address(value: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(value)) throw new InvalidArgumentError('an address: 0x and 40 hexadecimal digits');
   return value;
+}
+
+/** @throws InvalidArgumentError */
+export function publicKey(text: string): Uint8Array {
+  if (!/^(0x)?[0-9a-f]{64}$/i.test(text)) throw new InvalidArgumentError('32 bytes, hexadecimal');
+  return fromHex(text.toLowerCase());
 }

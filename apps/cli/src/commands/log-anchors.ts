@@ -3,8 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigurationError, Rejection } from '#attestation/base';
 import { checkConsistency, type TreeState } from '#attestation/log';
 import type { TileReader } from '#libs/log';
-import { anchorOrigin, readLogAnchors, type LogAnchor } from '#libs/settlement';
-import { withChain } from './contracts-target.js';
+import type { LogAnchor } from '#libs/settlement';
 
 export interface ChainOptions {
   readonly rpc?: string;
@@ -21,12 +20,17 @@ export function chained(command: Command): Command {
 }
 
 /** @returns oldest first; none where no chain was named @throws ConfigurationError LOG_ANCHORS */
-export function anchorsOf({ rpc, chainId, contract, sender }: ChainOptions, origin: string): Promise<LogAnchor[]> {
-  if (rpc === undefined && contract === undefined && sender === undefined) return Promise.resolve([]);
+export async function anchorsOf(
+  { rpc, chainId, contract, sender }: ChainOptions,
+  origin: string,
+): Promise<LogAnchor[]> {
+  if (rpc === undefined && contract === undefined && sender === undefined) return [];
   if (rpc === undefined || contract === undefined || sender === undefined) {
     const detail = { expected: '--rpc, --contract and --sender together', got: 'some of them' };
     throw new ConfigurationError('LOG_ANCHORS', { ...detail, rule: 'apps/cli/README.md' });
   }
+  const { withChain } = await import('../contracts/chain.js');
+  const { anchorOrigin, readLogAnchors } = await import('#libs/settlement');
   return withChain(rpc, chainId, (provider) => {
     return readLogAnchors(provider, contract, { origin: anchorOrigin(origin), sender });
   });

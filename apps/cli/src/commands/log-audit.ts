@@ -1,6 +1,5 @@
 /** `veritrain log export | audit | anchor | gc`: a whole log read over, its anchors on chain, and the files of one's own. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { Wallet } from 'ethers';
 import { ConfigurationError, fromHex, to0x, toHex } from '#attestation/base';
 import { encodeLogExport, parseCheckpoint, type LogEntry } from '#attestation/log';
 import { readTrustPolicy } from '#libs/client/judging';
@@ -17,9 +16,8 @@ import {
   tilesOf,
   type LogFiles,
 } from '#libs/log';
-import { anchorCheckpoint, anchorOrigin, deployLogAnchors } from '#libs/settlement';
 import { printResult, table, type OutputOptions } from '../output.js';
-import { withChain, withFeeCap } from './contracts-target.js';
+import { withFeeCap } from './contracts-target.js';
 import { address, anchorFault, anchorsOf, chained, type ChainOptions } from './log-anchors.js';
 import { logUrl, publish, publisherOf } from './log-publish.js';
 
@@ -140,6 +138,8 @@ async function anchor(options: AnchorOptions) {
   const { origin, size, root } = trusted.checkpoint;
   const { feePerGasMax: feePerGasMaxWei } = options;
   const feeSetting = '--fee-per-gas-max; a tenth of it may be the tip';
+  const [{ Wallet }, { withChain }] = await Promise.all([import('ethers'), import('../contracts/chain.js')]);
+  const { anchorCheckpoint, anchorOrigin, deployLogAnchors } = await import('#libs/settlement');
   return withChain(options.rpc, options.chainId, async (provider) => {
     const signer = new Wallet(to0x(readSecret(options.key)), provider);
     const contract = options.contract ?? (await deployLogAnchors(signer, feePerGasMaxWei, feeSetting));

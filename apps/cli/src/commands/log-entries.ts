@@ -10,7 +10,7 @@ import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { fetchProof } from '#libs/log';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { logUrl, publish, type SignedOptions } from './log-publish.js';
-import { publicKey } from './policy.js';
+import { publicKey } from './ids.js';
 
 const revocable = ['issuer', 'measurement', 'policy', 'chip', 'broker'] as const;
 type Revocable = (typeof revocable)[number];

@@ -9,7 +9,7 @@ import { addLogEntryCommands } from './log-entries.js';
 import { addJournalCommand } from './log-journal.js';
 import { everySeconds, monitor, webhookUrl, type MonitorOptions } from './log-monitor.js';
 import { verifiedEntry } from './log-verified.js';
-import { publicKey } from './policy.js';
+import { publicKey } from './ids.js';
 
 interface VerifyOptions extends OutputOptions {
   readonly entry: string;

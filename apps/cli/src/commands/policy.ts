@@ -1,6 +1,6 @@
 /** `veritrain policy check | add-image | sign | verify | snp | schema`. */
 import * as ed25519 from '@noble/ed25519';
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import {
   documentDigest,
   openDemands,
@@ -9,10 +9,11 @@ import {
   verifyPolicy,
   type AppraisalPolicy,
 } from '#attestation';
-import { ed25519Signer, fromHex, toHex } from '#attestation/base';
+import { ed25519Signer, toHex } from '#attestation/base';
 import { readPolicy } from '#libs/client/judging';
 import { readBytes, readSecret, writeWhole } from '#libs/client/files';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { publicKey } from './ids.js';
 import { pinsOf } from './log-pins.js';
 import { checkLogged, withLogged, type LoggedOptions } from './log-verified.js';
 import { policyBody, publishing, publishMade, type PublishOptions } from './log-publish.js';
@@ -98,10 +99,4 @@ function summaryOf(policy: AppraisalPolicy) {
     notBefore: `${notBefore}`,
     notAfter: notAfter === undefined ? 'open' : `${notAfter}`,
   };
-}
-
-/** @throws InvalidArgumentError */
-export function publicKey(text: string): Uint8Array {
-  if (!/^(0x)?[0-9a-f]{64}$/i.test(text)) throw new InvalidArgumentError('32 bytes, hexadecimal');
-  return fromHex(text.toLowerCase());
 }
