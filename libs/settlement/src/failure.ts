@@ -45,7 +45,7 @@ export function chainFailure(error: unknown, call: string, abi: Interface): Erro
       expected: `an answer to ${call}`,
       got: shortOf(error).slice(0, 200),
       rule: 'contracts/SPEC.md §18',
-      action: 'try again',
+      action: 'try again; if it stays, check that a chain answers at the address in your settings',
     });
   }
   return error instanceof Error ? error : new Error(String(error));

@@ -93,3 +93,17 @@ it('asks the chain for its floor before it uploads or pays, where proofs are due
   expect(await asked('sampled', 'JOB_PROOF_VERIFIER')).toEqual([]);
   expect((await asked('tee', 'AWAY')).length).toBeGreaterThan(0);
 });
+
+it('uploads nothing where the chain is away or the account has too little, and names the account', async () => {
+  const whole = { profile, request };
+  const { chain } = profile;
+  profile = { ...profile, chain: { ...chain, rpcUrl: 'http://127.0.0.1:9' } };
+  expect(await asked('tee', 'CHAIN_UNREACHABLE')).toEqual([]);
+  profile = whole.profile;
+  request = { ...request, rewardWei: 10n ** 30n };
+  expect(await asked('tee', 'CHAIN_FUNDS')).toEqual([]);
+  await expect(submitJob(request, profile, {} as ControlPlaneApi)).rejects.toMatchObject({
+    detail: { expected: expect.stringContaining(client.address) as unknown },
+  });
+  request = whole.request;
+});

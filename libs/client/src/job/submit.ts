@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
-import { Wallet } from 'ethers';
+import { formatEther, Wallet } from 'ethers';
 import { ConfigurationError, to0x, toBase64 } from '#attestation/base';
 import {
   chunkBytes,
@@ -111,13 +111,18 @@ export async function submitJob(
     await onChain(profile.chain, (rpc) => checkFloor(manifest, proving.proving, profile.chain.deployment, rpc));
   }
   if (request.assurance === 'sampled') await onChain(profile.chain, checkRandao);
+  const account = new Wallet(to0x(readSecret(profile.chain.accountKey)));
+  const publishWei = await onChain(profile.chain, async (rpc) => {
+    const estimated = await publishEstimate(resultBytes(manifest), rpc);
+    await checkFunds(rpc, account.address, request.rewardWei);
+    return estimated;
+  });
   const others = await openJobsOf(to0x(dataset.id), api);
   if (others.jobs.length > 0) watch.onSameDataset?.(others.jobs);
   await uploadDataset(request.dataset, dataset, api, watch);
   const startBytes = readStart(request.manifest, manifest);
   const startBlobs = startBytes === null ? [] : await uploadStart(startBytes, api, watch);
   const spec = specOf(manifest, dataset, proving, request, profile, policy.digest);
-  const account = new Wallet(to0x(readSecret(profile.chain.accountKey)));
   const parties = {
     client: addressBytes(account.address),
     provider: request.provider,
@@ -126,7 +131,6 @@ export async function submitJob(
     needed: request.needed,
     snpPolicy: request.snpPolicy,
   };
-  const publishWei = await onChain(profile.chain, (rpc) => publishEstimate(resultBytes(manifest), rpc));
   const kind = chainKindOf(profile.chain.deployment.chainId, profile.chain.kind);
   const { terms, seed, run, advice } = termsFor(spec, manifest, parties, {
     ...{ rewardWei: request.rewardWei, onLapse, samples, kind, publishWei, run: request.run },
@@ -215,6 +219,18 @@ function validationOf(manifest: JobManifest, dataset: SealedDataset): Pick<JobSp
     got: 'one without',
     rule: 'attestation/SPEC.md §9.10',
     action: 'seal the data again with a validation share, or leave `evaluate` and `stop` out of the manifest',
+  });
+}
+
+/** Before anything is uploaded or posted. @throws ConfigurationError CHAIN_FUNDS where the account has no more than the reward */
+async function checkFunds(rpc: ReturnType<typeof connect>, account: string, rewardWei: bigint): Promise<void> {
+  const has = await rpc.getBalance(account);
+  if (has > rewardWei) return;
+  throw new ConfigurationError('CHAIN_FUNDS', {
+    expected: `more than the reward of ${formatEther(rewardWei)} ether, for gas costs too, in account ${account}`,
+    got: `${formatEther(has)} ether`,
+    rule: 'contracts/SPEC.md §17',
+    action: 'fund that account, whose key chain.accountKey of your profile names, or offer a smaller reward',
   });
 }
 
