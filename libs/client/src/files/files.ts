@@ -119,7 +119,24 @@ export function unreadable(path: string, error: unknown): ConfigurationError {
 }
 
 function actionOn(path: string, error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code !== 'EISDIR') return 'check the path, and that you may read it';
-  const manifest = join(path, 'manifest.json');
-  return existsSync(manifest) ? `name a file in it, such as ${manifest}` : 'name a file in it';
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EISDIR') {
+    const inside = ['manifest.json', 'job.vtb'].map((name) => join(path, name)).filter((file) => existsSync(file));
+    return inside.length === 0 ? 'name a file in it' : `name a file in it, such as ${inside.join(' or ')}`;
+  }
+  const maker = code === 'ENOENT' ? makers[basename(path)] : undefined;
+  if (maker !== undefined) return `check the path; ${maker}`;
+  if (code === 'ENOTDIR') return `check the path: ${dirname(path)} is no folder`;
+  return 'check the path, and that you may read it';
 }
+
+/** What makes a file that a folder of a plan, a model or a data set has. */
+const makers: Readonly<Record<string, string>> = {
+  'manifest.json': '`model init` writes it into a plan, `train` and `job result` into a model',
+  'weights.bin': '`train` and `job result` write it: a plan alone is no model yet',
+  'header.json': 'the folder of a plan or model belongs together, so copy all of it',
+  'start.bin': '`model import` writes it beside the manifest, so copy the folder of the plan whole',
+  'dataset.json': '`dataset seal` writes it into the folder of a sealed data set',
+  'job.vtb': '`job result` writes it',
+  'client.json': '`npm run serve` writes one, or name yours with --profile',
+};
