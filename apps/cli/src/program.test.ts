@@ -206,6 +206,13 @@ describe('bad input prints one document with its code and exits with 1', () => {
     }
   });
 
+  it('names a misspelt option rather than the one that is missing for it', async () => {
+    const typo = await veritrain('model', 'init', '--form', nowhere, '--out', folder);
+    expect(typo).toMatchObject({ code: 1, err: "error: unknown option '--form'\n(Did you mean --from?)\n" });
+    const none = await veritrain('model', 'init', '--out', folder);
+    expect(none).toMatchObject({ code: 1, err: "error: required option '--from <file>' not specified\n" });
+  });
+
   it('names the argument that is no id, and where ids are listed', async () => {
     const node = await veritrain('node', 'cordon', 'nope');
     expect(node.err).toMatch(/'nope' is invalid for argument 'id'.*veritrain node list/s);

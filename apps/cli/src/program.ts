@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { releaseVersion } from '#libs/review/text';
 import { reportFailure, reportUsage } from './output.js';
+import { OwnCommand } from './own-command.js';
 
 /** A command, or a group of them, as the help of the program names it. */
 interface Entry {
@@ -26,7 +27,7 @@ export async function run(argv: readonly string[]): Promise<void> {
 
 /** @param words those commands have options and members that are named among them; without it all have */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
-  const program = new Command('veritrain')
+  const program = new OwnCommand('veritrain')
     .description('training you can prove: seal data, submit jobs, verify evidence')
     .version(releaseVersion)
     .exitOverride()
