@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { followJob, type JobView } from '#libs/client/api';
 import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { eventLine } from '../job/event-line.js';
+import { following } from '../job/interrupted.js';
 import { printJob, progressOf } from '../job/print-job.js';
 import { log, moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
 import { jobId } from './ids.js';
@@ -20,7 +21,10 @@ export function addSteeringCommands(job: Command): void {
   const withJob = (name: string, description: string): Command =>
     command(name, description).argument('<id>', 'job id', jobId);
   withJob('watch', 'show a job until it ends').action(async (id: string, options: ConnectionOptions) => {
-    const view = await followJob(id, apiOf(options), (event) => log(eventLine(event)));
+    const api = apiOf(options);
+    const view = await following('the same command shows it again', () =>
+      followJob(id, api, (event) => log(eventLine(event))),
+    );
     printJob(view, options);
     if (view.state !== 'settled') process.exitCode = 1;
   });

@@ -17,6 +17,7 @@ import { overfitLine } from '../model/overfit-line.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { showProgress, showProofs } from '../progress.js';
 import { eventLine } from './event-line.js';
+import { following } from './interrupted.js';
 import { showOrder } from './order-lines.js';
 
 /** Options of commands that need chain, broker or keys of the client besides the control plane. */
@@ -77,7 +78,9 @@ export async function submit(options: SubmitOptions): Promise<void> {
 export async function result(id: string, options: ProfileOptions & { out: string }): Promise<void> {
   const { profile, api } = open(options);
   makeResultFolder(options.out, id);
-  const checked = await takeResult(id, options.out, profile, api, (event) => log(eventLine(event)));
+  const checked = await following('the same command takes its result', () =>
+    takeResult(id, options.out, profile, api, (event) => log(eventLine(event))),
+  );
   const { stateDigest, weightsDigest, settledBy, verdict, measured, overfit } = checked;
   const { tier, simulated } = verdict;
   const report = { stateDigest, weightsDigest, settledBy, verdict: tier, simulated, measured, overfit };
