@@ -29,7 +29,10 @@ export function addExampleCommands(group: Command, fresh: (words: readonly strin
     .command('run')
     .argument('<name>', 'an example of the list')
     .description('run an example: every command that it runs is printed as you would type it')
-    .option('--short', 'a form of seconds on less data; its model is not good')
+    .option(
+      '--short',
+      'a short form on less data, of seconds, or of minutes where a system starts; its model is not good',
+    )
     .option('--out <folder>', 'where everything goes, emptied first; else .veritrain/examples/<name>')
     .option('--json', 'end with one JSON document')
     .action(async (name: string, options: RunOptions) => {

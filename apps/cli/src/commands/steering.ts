@@ -10,7 +10,7 @@ import { jobId } from './ids.js';
 
 const steering = {
   cancel: 'cancel a job whose escrow has not started',
-  pause: 'take a job from its node, keep its checkpoints, and give it to nobody until it is resumed',
+  pause: 'take a job whose escrow has not started from its node, and give it to nobody until it is resumed',
   resume: 'put a paused job back into the queue',
   retry: 'put a job that failed or was refused back into the queue, while its escrow can still pay for it',
 };
