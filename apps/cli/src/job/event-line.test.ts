@@ -52,5 +52,10 @@ it('is one line and shows what is unseen, whatever a node or the control plane w
 });
 
 it('names an event that it has no words for', () => {
-  expect(lineOf('delivery', {})).toBe('delivery');
+  expect(lineOf('later', {})).toBe('later');
+});
+
+it('tells what became of the escrow, and that the result is there', () => {
+  expect(lineOf('escrow', { escrowState: 'started', transaction: '0xaa' })).toBe('escrow started');
+  expect(lineOf('delivery', { digest: 'aa' })).toBe('the encrypted result is at the control plane');
 });

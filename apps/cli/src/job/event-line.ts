@@ -38,6 +38,10 @@ function wordsOf({ type, data }: ServerEvent): string {
       return `segment ${event.index}: ${event.phase}, ${event.percent} %${event.etaSeconds === null ? '' : `, ${event.etaSeconds} s left`}`;
     case 'proof':
       return `segment ${event.index} is proved`;
+    case 'escrow':
+      return `escrow ${event.escrowState ?? 'changed'}`;
+    case 'delivery':
+      return 'the encrypted result is at the control plane';
     default:
       return type;
   }
