@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { openOutput } from './output-file.js';
+import { checkFormat, openOutput } from './output-file.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-output-'));
 const at = (...names: string[]): string => join(folder, ...names);
@@ -41,4 +41,11 @@ it.skipIf(!existsSync('/dev/full'))('is named where there is no space for it, an
   });
   await file.drop();
   expect(readdirSync(at('full'))).toEqual([]);
+});
+
+it('is refused under the name of a format that is not written', () => {
+  for (const name of ['a.xlsx', 'a.XLS', 'a.parquet', 'a.json', 'a.tsv']) {
+    expect(() => checkFormat(name)).toThrow('USAGE');
+  }
+  for (const name of ['a.csv', 'a.jsonl', 'a.ndjson', 'a.txt', '/dev/stdout']) checkFormat(name);
 });

@@ -13,6 +13,14 @@ interface OutputFile {
   drop(): Promise<void>;
 }
 
+const otherFormats = /\.(xlsx?|ods|parquet|json|tsv|npy|npz)$/i;
+
+/** @throws ConfigurationError USAGE where the name promises a format that is not written */
+export function checkFormat(path: string): void {
+  if (!otherFormats.test(path)) return;
+  throw usage('--out as .csv, or as .jsonl for an object a line', path, 'name a .csv, which spreadsheets open too');
+}
+
 /** @param sources  files and folders that are read @throws ConfigurationError USAGE where it is one of them or in one; FILE_UNWRITABLE */
 export async function openOutput(path: string, sources: readonly string[]): Promise<OutputFile> {
   makeFolder(dirname(path));

@@ -8,7 +8,7 @@ import { Meter, type Measures } from './exact.js';
 import { FirstRows, type InFloat32 } from './exported.js';
 import { readModel } from './folder.js';
 import { featuresFrom, openedFor } from './new-data.js';
-import { openOutput } from './output-file.js';
+import { checkFormat, openOutput } from './output-file.js';
 import { predictionTable, type Prediction } from './predictions.js';
 
 export interface PredictOptions extends DataOptions {
@@ -56,6 +56,7 @@ const shownRows = 5;
 
 export async function predict(options: PredictOptions & { readonly out: string }): Promise<Predicted> {
   const { data, labels } = options;
+  checkFormat(options.out);
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
   const source = await openedFor(model, options, 'features');
