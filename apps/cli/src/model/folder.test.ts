@@ -90,6 +90,20 @@ describe('a model in the place of another', () => {
   });
 });
 
+it('weights of another length are named, and what to do about them', () => {
+  const path = join(folder, 'mixed');
+  writeModel(path, modelOf(2));
+  const weights = join(path, 'weights.bin');
+  writeFileSync(weights, readFileSync(weights).subarray(8));
+  const detail = {
+    expected: expect.stringContaining(weights) as unknown,
+    action: expect.stringContaining('copy all of it') as unknown,
+  };
+  expect(() => readModel(path)).toThrow(
+    expect.objectContaining({ code: 'WEIGHTS_LENGTH', detail: expect.objectContaining(detail) as unknown }),
+  );
+});
+
 it('the result of a job is not trained over: its evidence would stand beside other weights', async () => {
   const model = modelOf(2);
   writeFileSync(join(folder, 'rows.csv'), 'c0,c1,y\n1,2,n\n3,4,y\n');

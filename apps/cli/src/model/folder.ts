@@ -189,7 +189,18 @@ export function readModel(folder: string): ModelFolder {
   finishModel(folder);
   const manifest = parseNetManifest(readJson(join(folder, names.manifest)));
   const header = parseDataHeader(readJson(join(folder, names.header)));
-  const parameters = parametersFrom(manifest, readBytes(join(folder, names.weights), weightsBytesMax));
+  const weights = join(folder, names.weights);
+  const bytes = readBytes(weights, weightsBytesMax);
+  const size = parameterBytes(manifest);
+  if (bytes.length !== size) {
+    throw new Rejection('WEIGHTS_LENGTH', {
+      expected: `${size} bytes in ${weights}, as the manifest beside it has parameters`,
+      got: String(bytes.length),
+      rule: 'libs/step/SPEC.md §11',
+      action: 'the folder of a model belongs together: copy all of it from where it was made',
+    });
+  }
+  const parameters = parametersFrom(manifest, bytes);
   const path = join(folder, tokenizerName);
   return { manifest, header, parameters, ...(existsSync(path) && { tokenizer: readFileSync(path) }) };
 }
