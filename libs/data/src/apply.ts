@@ -128,8 +128,11 @@ export function checkSource(header: DataHeader, source: DataSource): void {
       { file: source.file },
       {
         expected: `the tokenizer ${header.tokenizer.name} with SHA-256 ${header.tokenizer.sha256} for the text`,
-        got: source.tokenizer?.sha256 ?? 'none',
-        action: "open the text with the model's own tokenizer file",
+        got: source.tokenizer?.sha256 ?? `none: it is read as ${source.kind}`,
+        action:
+          source.tokenizer === undefined
+            ? 'give a text: the model has learned from texts, and reads nothing else'
+            : "open the text with the model's own tokenizer file",
       },
     );
   }
@@ -164,7 +167,7 @@ function placesOf(wanted: readonly string[], labels: number, { columns: [first] 
   if (isByPlace && labels === 0) return wanted.map((_, place) => place);
   return refuseData(
     'DATA_COLUMN_MISSING',
-    { file: source.file, column: missing[0]! },
+    { file: source.file },
     {
       expected: `the columns ${wanted.slice(0, 20).join(', ')}`,
       got: `no ${missing.slice(0, 20).join(', ')}`,

@@ -52,7 +52,9 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
     const names = seen.columns.slice(0, 20).map((column) => column.name);
     const parts = name.split(',').map((part) => part.trim());
     const isList = parts.length > 1 && parts.every((part) => byName.has(part));
-    const action = isList ? `part the names by blanks: ${parts.join(' ')}` : 'check the spelling';
+    const action = isList
+      ? `part the names by blanks: ${parts.join(' ')}`
+      : 'check the spelling; a name that a plan has fits the data that the plan was made from';
     refuseChoice('DATA_COLUMN_MISSING', `a column of ${seen.file}: ${names.join(', ')}`, name, action);
   }
   for (const [name, kind] of asked) checkKind(byName.get(name)!.column, kind);

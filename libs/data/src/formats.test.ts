@@ -434,6 +434,11 @@ describe('text', () => {
     expect(() => encodeWith(data.header, other, 'records')).toThrow(
       expect.objectContaining({ code: 'DATA_TOKENIZER' }),
     );
+    const detail = { got: 'none: it is read as csv', action: expect.stringContaining('give a text') as unknown };
+    const table = await openSource(put('c.csv', 'a,b\n1,2\n'));
+    expect(() => encodeWith(data.header, table, 'records')).toThrow(
+      expect.objectContaining({ code: 'DATA_TOKENIZER', detail: expect.objectContaining(detail) as unknown }),
+    );
   });
 
   it('comes as documents, joined by the end-of-text id of a tokenizer file', async () => {

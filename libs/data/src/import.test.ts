@@ -207,7 +207,10 @@ describe('a table, libs/data/SPEC.md', () => {
     ['DATA_CSV', 'x,y\n1,"a" b\n', {}, { row: 1 }],
     ['DATA_EMPTY', '', {}, {}],
     ['DATA_COLUMN_TWICE', 'x,x\n1,2\n', {}, { column: 'x' }],
-    ['DATA_COLUMN_MISSING', 'x,y\n1,2\n', { label: ['z'] }, {}],
+    [
+      ...(['DATA_COLUMN_MISSING', 'x,y\n1,2\n', { label: ['z'] }] as const),
+      { action: 'check the spelling; a name that a plan has fits the data that the plan was made from' },
+    ],
     ['DATA_LABEL', 'x,z\n1,2\n', {}, {}],
     ['DATA_LABEL', 'x,y\n1,a\n2,a\n', {}, {}],
     ['DATA_COLUMN_KIND', `x,y\n${Array.from({ length: 30 }, (_, i) => `t${i},1`).join('\n')}`, {}, {}],

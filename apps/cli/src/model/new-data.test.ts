@@ -36,7 +36,7 @@ describe('a table whose label is not its last column', { timeout: 60_000 }, () =
     expect(await evaluate('unnamed.csv', '--no-names')).toMatchObject({
       error: {
         code: 'DATA_COLUMN_MISSING',
-        expected: 'the columns a, b, price in column "a" of unnamed.csv',
+        expected: 'the columns a, b, price of unnamed.csv',
         action: expect.stringMatching(/^write these names as the first line/) as unknown,
       },
     });
