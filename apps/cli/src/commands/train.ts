@@ -4,11 +4,12 @@ import { readJson } from '#libs/client/files';
 import { edgeWords } from '../job/edge-words.js';
 import { baselineLines } from '../model/baseline.js';
 import { addDataOptions, usage, type DataOptions } from '../model/data.js';
+import { figure } from '../model/figure.js';
 import { metricLine } from '../model/metric-line.js';
 import { overfitLine } from '../model/overfit-line.js';
 import { trainModel, type TrainedReport, type TrainingWatch } from '../model/train.js';
 import { log, printResult, ownTable, type OutputOptions } from '../output.js';
-import { runEngine, type EngineReport } from '../train/engine-process.js';
+import { runEngine, type EngineEvaluation, type EngineProgress, type EngineReport } from '../train/engine-process.js';
 import { runVector } from '../train/vector.js';
 
 interface TrainOptions extends OutputOptions, DataOptions {
@@ -50,7 +51,11 @@ export function addTrainCommand(train: Command): void {
     .action(async (options: TrainOptions) => {
       const { data, manifest, out } = options;
       if (data !== undefined) {
-        if (manifest === undefined || out === undefined) throw usage('--manifest and --out beside --data', 'neither');
+        if (manifest === undefined || out === undefined) {
+          const missing = [...(manifest === undefined ? ['--manifest'] : []), ...(out === undefined ? ['--out'] : [])];
+          const action = 'name the manifest that `model init` wrote, and a folder for the trained model';
+          throw usage('--manifest and --out beside --data', `no ${missing.join(' and no ')}`, action);
+        }
         return printTrained(options, await trainModel({ ...options, data, manifest, out }, saying));
       }
       if (options.checkpoint !== undefined) throw usage('--data beside --checkpoint', 'none');
@@ -65,14 +70,24 @@ export function addTrainCommand(train: Command): void {
     });
 }
 
+/** What the engine alone tells: exact counts, as nobody says here what the label's unit is. */
+function sayTold(told: EngineProgress | EngineEvaluation): void {
+  if ('loss' in told) return log([`step ${told.step}`, ...figuresOf(told)].join('  '));
+  const counts = told.metrics.map(({ metric, numerator, denominator }) => `${metric} ${numerator}/${denominator}`);
+  log([`validation at step ${told.step}`, ...counts].join('  '));
+}
+
+function figuresOf({ loss, accuracy, edges }: EngineProgress): readonly string[] {
+  return [`loss ${loss.toFixed(4)}`, `met ${(100 * accuracy).toFixed(1)} %`, ...edgeWords(edges)];
+}
+
 const saying: TrainingWatch = {
-  onProgress({ step, loss, accuracy, edges }, of) {
-    const figures = [`loss ${loss.toFixed(4)}`, `met ${(100 * accuracy).toFixed(1)} %`, ...edgeWords(edges)];
-    log([`step ${step} of ${of}`, ...figures].join('  '));
+  onProgress(told, of) {
+    log([`step ${told.step} of ${of}`, ...figuresOf(told)].join('  '));
   },
   onEvaluation(step, metrics) {
     log(
-      [`validation at step ${step}`, ...metrics.map(({ name, value }) => `${name} ${value.toPrecision(5)}`)].join('  '),
+      [`validation at step ${step}`, ...metrics.map(({ name, value }) => `${name} ${figure(value)}`)].join('  '),
     );
   },
 };
@@ -133,11 +148,12 @@ async function reportOf(options: TrainOptions): Promise<EngineReport> {
       'say --digest-at 0,1,100, the numbers of finished steps whose state digests you want; or --data and --out for a model',
     );
   }
-  if (vector !== undefined) return runVector(readJson(vector), { digestAt, threads, carrier });
+  const onTold = options.json === true ? undefined : sayTold;
+  if (vector !== undefined) return runVector(readJson(vector), { digestAt, threads, carrier }, onTold);
   if (manifest === undefined || images === undefined || labels === undefined) {
     throw usage('--vector, --data, or --manifest with --images and --labels', 'none');
   }
-  return runEngine({ manifest: readJson(manifest), images, labels, digestAt, threads, carrier });
+  return runEngine({ manifest: readJson(manifest), images, labels, digestAt, threads, carrier }, onTold);
 }
 
 function steps(text: string): readonly number[] {

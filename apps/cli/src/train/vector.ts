@@ -18,7 +18,11 @@ interface VectorRequest {
 }
 
 /** @param json parsed JSON of a vector file @throws Rejection MANIFEST_*, VECTOR_DATA; ConfigurationError FASHION_MISSING */
-export async function runVector(json: unknown, request: VectorRequest): Promise<EngineReport> {
+export async function runVector(
+  json: unknown,
+  request: VectorRequest,
+  onTold?: Parameters<typeof runEngine>[1],
+): Promise<EngineReport> {
   const { data, ...manifest } = (typeof json === 'object' && json !== null ? json : {}) as { data?: VectorData };
   if (typeof data !== 'object' || data === null) {
     const rule = 'libs/step/SPEC.md §30';
@@ -37,7 +41,7 @@ export async function runVector(json: unknown, request: VectorRequest): Promise<
       ),
       { mode: 0o600 },
     );
-    return await runEngine({ ...request, manifest, records });
+    return await runEngine({ ...request, manifest, records }, onTold);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
