@@ -4,6 +4,7 @@ import { differenceWords } from '../model/agreement-words.js';
 import { checkModel, type CheckedModel, type CheckOptions } from '../model/check.js';
 import { addDataOptions } from '../model/data.js';
 import { exportModel, type ExportOptions } from '../model/export.js';
+import { figure } from '../model/figure.js';
 import { importModel, type ImportedReport, type ImportOptions } from '../model/import.js';
 import { initModel, type InitOptions } from '../model/init.js';
 import { columnTable } from '../model/column-table.js';
@@ -121,7 +122,7 @@ function importedText({ why, notes, check, before, warnings, out, ...rest }: Imp
         ({ name, value, unit }) =>
           [
             name,
-            `${value.toPrecision(5)} before training${unit === undefined ? '' : `, in units of ${unit}`}`,
+            `${figure(value)} before training${unit === undefined ? '' : `, in units of ${unit}`}`,
           ] as const,
       ),
       ...warnings.map((warning) => ['warning', warning] as const),

@@ -23,7 +23,7 @@ it('of numbers is the center of the header, whatever rows it is of, in their own
   const price = { kind: 'number', name: 'price', center: 100, scale: 10 } as const;
   // One deviation up, one down, two down: 10, 10 and 20 from the mean.
   const found = baseline({ kind: 'real', count: 1, frac: 12, columns: [price] }, [4096, -4096, -8192]);
-  expect(found.answer).toBe('100 alone, on which the label is centered');
+  expect(found.answer).toBe('the number on which the label is centered, 100, alone');
   expect(found.metrics).toEqual([
     { name: 'rmse', value: expect.closeTo(Math.sqrt(200), 9) as number },
     { name: 'mean absolute error', value: expect.closeTo(40 / 3, 9) as number },

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { areErrorsClose, areSharesClose, isErrorByChance, readingOf, type Measured } from '#libs/models';
 import { netRecordLayout, splitNetRecords, type DataHeader, type NetManifest } from '#libs/step';
+import { figure } from './figure.js';
 
 export interface Baseline {
   /** The answer, in words. */
@@ -110,7 +111,7 @@ export class ConstantAnswer {
 
 function centerWords({ columns: [column, ...others] }: Extract<DataHeader['label'], { kind: 'real' }>): string {
   if (column?.kind !== 'number' || others.length > 0) return 'the center of each label alone';
-  return `${Number(column.center.toPrecision(5))} alone, on which the label is centered`;
+  return `the number on which the label is centered, ${Number(column.center.toPrecision(5))}, alone`;
 }
 
 interface Worse {
@@ -139,7 +140,7 @@ export function worseThan(
 
 /** As lines of a table. */
 export function baselineLines({ answer, metrics, absent }: Baseline): (readonly [string, string])[] {
-  const figures = metrics.map(({ name, value }) => `${name} ${value.toPrecision(5)}`);
+  const figures = metrics.map(({ name, value }) => `${name} ${figure(value)}`);
   const unit = metrics[0]?.unit;
   const some = `${absent.slice(0, 5).join(', ')}${absent.length > 5 ? ` … (${absent.length} in all)` : ''}`;
   return [

@@ -9,6 +9,7 @@ import { baselineOf, worseThan, type Baseline } from './baseline.js';
 import { readBrought, type BroughtOptions } from './brought.js';
 import { openData, recordsOf, usage, type DataOptions } from './data.js';
 import { measured, type Measures } from './exact.js';
+import { figure } from './figure.js';
 import { makePlanFolder, startName, tokenizerName, writePlan } from './folder.js';
 import { readingOf, whole, wishOf, type WishOptions } from './wish.js';
 import { workingFolder } from './working-folder.js';
@@ -100,7 +101,7 @@ export async function importModel(file: string, options: ImportOptions): Promise
 function poorWords(header: DataHeader, before: Measures, baseline: Baseline, isOnnx: boolean): readonly string[] {
   const worse = worseThan(header, baseline, before.metrics);
   if (worse === undefined) return [];
-  const [own, constant] = [worse.value, worse.constant].map((value) => value.toPrecision(5));
+  const [own, constant] = [worse.value, worse.constant].map((value) => figure(value));
   const remedy = isOnnx
     ? 'look at what --inputs and --outputs say that the file takes and answers with'
     : 'look at the order of the layers, at --map, and whether the weights take and answer with numbers as the data set scales them';

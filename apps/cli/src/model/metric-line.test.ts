@@ -23,6 +23,10 @@ it.each([
   [classes, 'accuracy', '0', '12', ['accuracy', '0.0000  (0/12)']],
   [classes, 'loss', '6428818', '200', ['loss', '0.49048  (exact loss 6428818/200 × 2^-16)']],
   [tokens, 'loss', '6428818', '200', ['perplexity', '1.6331  (e to the exact loss 6428818/200 × 2^-16)']],
+  [
+    ...([prices, 'sse', '10699412422000000', '2000'] as const),
+    ['rmse', '3122300  (root of exact sse 10699412422000000/2000 × 1.8223)'],
+  ],
   [prices, 'sse', '10699412422', '2000', ['rmse', '3122.3  (root of exact sse 10699412422/2000 × 1.8223)']],
   [
     ...([two, 'sse', '33554432', '2'] as const),

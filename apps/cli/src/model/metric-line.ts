@@ -1,4 +1,5 @@
 /** A metric as a line of a table: its value, and the exact counts behind it. */
+import { figure } from './figure.js';
 
 interface Exact {
   readonly metric: string;
@@ -16,7 +17,7 @@ interface Shown extends Exact {
 }
 
 export function metricLine(shown: Shown): readonly [string, string] {
-  return [shown.name, `${shown.value.toPrecision(5)}  (${exactWords(shown)})`];
+  return [shown.name, `${figure(shown.value)}  (${exactWords(shown)})`];
 }
 
 /** What a value follows from: a share is told as the fraction that it is. */
@@ -24,7 +25,7 @@ export function exactWords({ metric, name, numerator, denominator, scale, unit }
   const counts = `${numerator}/${denominator}`;
   if (scale === 1 && name === metric) return counts;
   const power = Math.log2(scale);
-  const factor = Number.isInteger(power) ? `2^${power}` : scale.toPrecision(5);
+  const factor = Number.isInteger(power) ? `2^${power}` : figure(scale);
   const from = { rmse: 'root of ', perplexity: 'e to the ' }[name] ?? '';
   return `${unitWords(unit)}${from}exact ${metric} ${counts} × ${factor}`;
 }
