@@ -3,10 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toQuantity, Wallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
 import { fetchBundle, fetchResult, openChain, type CheckedResult } from '#libs/client';
 import { readPolicy } from '#libs/client/judging';
+import { connect } from '#libs/settlement';
 import {
   encodeWeights,
   initialWeights,
@@ -200,8 +202,13 @@ describe('failures', () => {
   it('does not train before the escrow holds the reward', async () => {
     const manifest = smallManifest();
     const poor = join(test.folder, 'poor.test-key');
-    writeFileSync(poor, `0x${'11'.repeat(32)}`);
-    const original = test.profile.chain.accountKey;
+    const secret = `0x${'11'.repeat(32)}`;
+    writeFileSync(poor, secret);
+    const { rpcUrl, deployment, accountKey: original } = test.profile.chain;
+    const rpc = connect(rpcUrl, deployment.chainId);
+    // Enough for the reward, and not for gas: with less nothing is posted.
+    await rpc.send('anvil_setBalance', [new Wallet(secret).address, toQuantity(reward + 1n)]);
+    rpc.destroy();
     Object.assign(test.profile.chain, { accountKey: poor });
     await expect(test.submit('poor', manifest, 200)).rejects.toThrow(/CHAIN_FUNDS/);
     Object.assign(test.profile.chain, { accountKey: original });
