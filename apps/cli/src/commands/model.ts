@@ -120,10 +120,7 @@ function importedText({ why, notes, check, before, warnings, out, ...rest }: Imp
       ['check', `on the ${check.set} set against ${check.against}: ${agreementWords(check)}`],
       ...before.metrics.map(
         ({ name, value, unit }) =>
-          [
-            name,
-            `${figure(value)} before training${unit === undefined ? '' : `, in units of ${unit}`}`,
-          ] as const,
+          [name, `${figure(value)} before training${unit === undefined ? '' : `, in units of ${unit}`}`] as const,
       ),
       ...warnings.map((warning) => ['warning', warning] as const),
     ]),

@@ -86,9 +86,7 @@ const saying: TrainingWatch = {
     log([`step ${told.step} of ${of}`, ...figuresOf(told)].join('  '));
   },
   onEvaluation(step, metrics) {
-    log(
-      [`validation at step ${step}`, ...metrics.map(({ name, value }) => `${name} ${figure(value)}`)].join('  '),
-    );
+    log([`validation at step ${step}`, ...metrics.map(({ name, value }) => `${name} ${figure(value)}`)].join('  '));
   },
 };
 

@@ -7,7 +7,9 @@ export function printJob(view: JobView, options: OutputOptions): void {
     table([
       ['job', view.id],
       ['state', `${view.state}${view.code === null ? '' : ` (${claim(view.saidBy)}${view.code})`}`],
-      ...(view.reason === null || view.state === 'settled' ? [] : [['reason', `${claim(view.saidBy)}${JSON.stringify(view.reason)}`] as const]),
+      ...(view.reason === null || view.state === 'settled'
+        ? []
+        : [['reason', `${claim(view.saidBy)}${JSON.stringify(view.reason)}`] as const]),
       ...(typeof view.unplaced === 'string' ? [['nobody takes it', view.unplaced] as const] : []),
       ['progress', progressOf(view)],
       ['escrow', `${view.escrowState} ${view.escrowId}`],
