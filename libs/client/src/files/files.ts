@@ -1,7 +1,7 @@
 /** Files that commands read and write, with limits and plain failures. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 
 /** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE */

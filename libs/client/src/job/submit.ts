@@ -52,6 +52,7 @@ import { checkFloor, provenUnit } from './proven-unit.js';
 import { keepReading } from './reading.js';
 import { keepTerms } from './record.js';
 import { readStart, uploadStart } from './start.js';
+import { checkDatasetFits } from './fits.js';
 import { openJobsOf } from './same-dataset.js';
 import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
@@ -101,6 +102,7 @@ export async function submitJob(
   watch: Watch = {},
 ): Promise<Submitted> {
   const { manifest, dataset } = readJob(request);
+  checkDatasetFits(manifest, dataset);
   const proving = chooseProving(manifest, dataset, request, profile);
   checkStateSize(manifest, { parallel: request.parallel, proving: proving.proving });
   const policy = readPolicy(profile.policy);
