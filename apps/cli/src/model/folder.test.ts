@@ -70,10 +70,10 @@ describe('a model in the place of another', () => {
   it('is found by the next command that reads it, where the one that wrote it was killed', async () => {
     const path = join(folder, 'killed');
     writeModel(path, modelOf(2));
-    for (const name of readdirSync(path)) renameSync(join(path, name), join(path, `${name}.former-999999999`));
+    for (const name of readdirSync(path)) renameSync(join(path, name), join(path, `${name}.former-999999999-01234567`));
     writeModel(join(folder, 'next'), modelOf(3));
     for (const name of readdirSync(join(folder, 'next'))) {
-      renameSync(join(folder, 'next', name), join(path, `${name}.partial-999999999`));
+      renameSync(join(folder, 'next', name), join(path, `${name}.new-999999999-01234567`));
     }
     const check = await runCommand('model', 'check', join(path, 'manifest.json'));
     expect(check.json['error']).toBeUndefined();

@@ -19,7 +19,7 @@ import {
   type Weights,
 } from '#libs/step';
 import { usage, type DataOptions } from './data.js';
-import { ownExports } from './own-exports.js';
+import { exportNames, ownExports } from './own-exports.js';
 
 /** What a plan has beside its manifest. */
 interface PlanFile {
@@ -38,7 +38,8 @@ export const weightsBytesMax = 2 ** 31;
 
 /** Ends what a command broke off that was ended while it wrote a model there. @throws ConfigurationError FILE_* */
 export function finishModel(folder: string): void {
-  finishTogether([names.manifest, names.header, tokenizerName, names.weights].map((name) => join(folder, name)));
+  const at = (name: string): string => join(folder, name);
+  finishTogether([names.manifest, names.header, tokenizerName, names.weights].map(at), exportNames.map(at));
 }
 
 /** Makes the folder of a plan, before the work for it begins. @throws ConfigurationError USAGE where a trained model is */
@@ -170,6 +171,7 @@ export function writeModel(
   { manifest, header, parameters, tokenizer }: ModelFolder,
 ): readonly string[] {
   checkParameters(manifest, parameters);
+  finishModel(folder);
   const at = (name: string): string => join(folder, name);
   const isReplaced = existsSync(at(names.weights));
   const dropped = isReplaced ? ownExports(folder) : [];

@@ -1,11 +1,13 @@
 /** A disk that fills, or an end, while a model is written leaves the one in whose place it was to come, or the new one. */
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
   type PathOrFileDescriptor,
 } from 'node:fs';
@@ -37,13 +39,13 @@ vi.mock('node:fs', async (original) => {
     },
     renameSync: (from: string, to: string): void => {
       step();
-      if (from.includes('.partial-')) failing(full.renaming, to);
+      if (from.includes('.new-')) failing(full.renaming, to);
       if (from.includes('.former-')) failing(full.back, to);
-      if (from.includes('.partial-')) expect(full.flushed).toContain(from);
+      if (from.includes('.new-')) expect(full.flushed).toContain(from);
       fs.renameSync(from, to);
     },
     rmSync: (path: string, options: object): void => {
-      if (String(path).includes('.partial-') || String(path).includes('.former-')) step();
+      if (String(path).includes('.new-') || String(path).includes('.former-')) step();
       fs.rmSync(path, options);
     },
   };
@@ -53,7 +55,7 @@ const folder = mkdtempSync(join(tmpdir(), 'veritrain-full-disk-'));
 const at = (name: string): string => join(folder, name);
 beforeEach(() => {
   Object.assign(full, { writing: '', renaming: '', back: '', steps: Infinity });
-  for (const name of readdirSync(folder)) rmSync(at(name));
+  for (const name of readdirSync(folder)) rmSync(at(name), { recursive: true });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const content = (): object =>
@@ -66,7 +68,12 @@ const write = (text: string, ...gone: string[]): void =>
     ],
     gone.map(at),
   );
-const finish = (): void => finishTogether([at('manifest.json'), at('weights.bin')]);
+const finishNow = (): void => finishTogether([at('manifest.json'), at('weights.bin')], [at('model.onnx')]);
+/** Of an end some time ago. */
+const finish = (): void => {
+  utimesSync(folder, 0, 0);
+  finishNow();
+};
 const made = { 'manifest.json': 'manifest new', 'weights.bin': 'weights new' };
 
 it.each(['manifest.json', 'weights.bin'])('in the middle of %s, and before it takes its place', (name) => {
@@ -89,7 +96,10 @@ it.each(['manifest.json', 'weights.bin'])('in the middle of %s, and before it ta
 it('what an end in between left goes with the next model', () => {
   write('former');
   writeFileSync(at('weights.bin.former-1'), 'weights of an end');
-  writeFileSync(at('manifest.json.partial-1'), 'manifest of an end');
+  writeFileSync(at('manifest.json.new-1-01234567'), 'manifest of an end');
+  writeFileSync(at('weights.bin.partial-1'), 'weights of');
+  for (const name of ['manifest.json.new-1-01234567', 'weights.bin.partial-1']) utimesSync(at(name), 0, 0);
+  finish();
   write('new');
   expect(content()).toEqual(made);
 });
@@ -113,7 +123,7 @@ it.each([true, false])('an end at any step leaves one of both whole (a former on
     const left = content();
     finish();
     expect(content()).toEqual(left);
-    const names = Object.keys(left).filter((name) => !name.includes('.partial-'));
+    const names = Object.keys(left).filter((name) => !name.includes('.new-'));
     const whole = Object.fromEntries(Object.entries(left).filter(([name]) => names.includes(name)));
     expect([former, made]).toContainEqual(whole);
     found.add(JSON.stringify(whole));
@@ -133,34 +143,95 @@ it('tells the first failure where putting back fails too, and loses neither', ()
 
 it('says what to rename where it cannot', () => {
   write('former');
-  full.steps = 7;
+  full.steps = 5;
   expect(() => write('new')).toThrow();
   expect(readdirSync(folder)).not.toContain('weights.bin');
   full.steps = 0;
-  const from = (name: string): string => `rename ${name}.partial-${process.pid} to ${name}`;
-  const action = expect.stringContaining(`${from('manifest.json')}, ${from('weights.bin')}, remove `) as string;
+  const from = (name: string): string => `rename ${name}\\.new-${process.pid}-[0-9a-f]{8} to ${name}`;
+  const words = new RegExp(`${from('manifest.json')}, ${from('weights.bin')}, remove `);
+  const action = expect.stringMatching(words) as string;
   expect(finish).toThrow(expect.objectContaining({ detail: expect.objectContaining({ action }) as object }));
 });
 
-it('waits for no process that is long over, and disturbs none that writes', () => {
-  write('former');
-  full.steps = 7;
+/** A write that ended when the weights had left their place, as if by another process. */
+function brokenOff(by: string): void {
+  full.steps = 5;
   expect(() => write('new')).toThrow();
   full.steps = Infinity;
-  const former = readdirSync(folder);
-  const rename = (by: number): void => {
-    for (const name of readdirSync(folder)) {
-      const to = name.replace(/\d+$/, String(by));
-      writeFileSync(at(to), readFileSync(at(name)));
-      if (to !== name) rmSync(at(name));
-    }
-  };
-  rename(process.ppid);
-  expect(finish).toThrow(expect.objectContaining({ code: 'FILE_UNREADABLE' }));
-  rename(process.pid);
-  expect(readdirSync(folder)).toEqual(former);
-  finish();
+  for (const name of readdirSync(folder)) {
+    const to = name.replace(/\d+-[0-9a-f]{8}$/, by);
+    writeFileSync(at(to), readFileSync(at(name)));
+    if (to !== name) rmSync(at(name));
+    full.flushed.push(at(to));
+  }
+}
+
+it('waits for no process that is long over, and disturbs none that writes', () => {
+  const waiting = vi.spyOn(Atomics, 'wait').mockReturnValue('timed-out');
+  for (const by of [`${process.ppid}-01234567`, `${process.ppid}`, `${process.pid}-01234567`, '999999999-01234567']) {
+    write('former');
+    brokenOff(by);
+    const former = readdirSync(folder);
+    expect(finishNow).toThrow(expect.objectContaining({ code: 'FILE_UNREADABLE' }));
+    expect(waiting).toHaveBeenCalled();
+    waiting.mockClear();
+    expect(readdirSync(folder)).toEqual(former);
+    finish();
+    expect(content()).toEqual(made);
+    expect(waiting).not.toHaveBeenCalled();
+  }
+  waiting.mockRestore();
+});
+
+it('takes up a write as soon as it is over', () => {
+  write('former');
+  brokenOff('999999999-01234567');
+  finishNow();
   expect(content()).toEqual(made);
+});
+
+it('leaves alone what another command writes at the time', () => {
+  write('former');
+  const others = Object.fromEntries(
+    ['manifest.json', 'weights.bin'].map((name) => [`${name}.new-${process.ppid}-01234567`, `${name} of another`]),
+  );
+  for (const [name, text] of Object.entries(others)) writeFileSync(at(name), text);
+  write('new');
+  expect(content()).toEqual({ ...made, ...others });
+});
+
+it('takes nothing for a part of a model that was called so by somebody else', () => {
+  write('former');
+  const own = { 'notes.txt': 'a', 'notes.txt.former-2024': 'b', 'log.former-7': 'c', 'manifest.json.partial-7': '{' };
+  for (const [name, text] of Object.entries(own)) writeFileSync(at(name), text);
+  mkdirSync(at('weights.bin.former-8'));
+  finish();
+  rmSync(at('weights.bin.former-8'), { recursive: true });
+  expect(content()).toEqual({ 'manifest.json': 'manifest former', 'weights.bin': 'weights former', ...own });
+  rmSync(at('weights.bin'));
+  finish();
+  expect(content()).toEqual({ 'manifest.json': 'manifest former', ...own });
+});
+
+it('takes no half of a single file for a whole one', () => {
+  writeFileSync(at('weights.bin.partial-999999999'), 'weights of');
+  finish();
+  expect(readdirSync(folder)).toEqual(['weights.bin.partial-999999999']);
+});
+
+it('never puts a former file over one that came after it', () => {
+  write('former');
+  brokenOff('999999999-01234567');
+  for (const name of ['manifest.json', 'weights.bin']) writeFileSync(at(name), `${name} of another`);
+  finish();
+  expect(content()).toEqual({ 'manifest.json': 'manifest.json of another', 'weights.bin': 'weights.bin of another' });
+});
+
+it('reads a whole model where what an end left beside it cannot be removed', () => {
+  write('former');
+  writeFileSync(at('weights.bin.former-999999999-01234567'), 'weights of an end');
+  full.steps = 0;
+  expect(finish).not.toThrow();
 });
 
 it('gives nobody leave who had none', () => {

@@ -26,6 +26,8 @@ const exports: readonly Export[] = [
   { name: interfaceName, bytesMax: interfaceBytesMax, isOwn: isOwnInterface },
 ];
 
+export const exportNames: readonly string[] = exports.map(({ name }) => name);
+
 /** Names of them, without what anybody else wrote and what leads to the evidence of a job. */
 export function ownExports(folder: string): readonly string[] {
   const own = exports.filter(({ name, bytesMax, isOwn }) => {

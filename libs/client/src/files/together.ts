@@ -1,4 +1,5 @@
 /** Files that belong together: written whole or not at all, also where a kill or a loss of power comes in between. */
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -14,16 +15,11 @@ import { basename, dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 import { reasonOf, unwritable } from './files.js';
 
-const partialOf = (path: string, by: number = process.pid): string => `${path}.partial-${by}`;
-const formerOf = (path: string, by: number = process.pid): string => `${path}.former-${by}`;
-const marked = /^(.+)\.(?:partial|former)-(\d+)$/;
-
-/** What ends in the middle of `writeTogether` left beside a file. */
-function leftBeside(path: string): readonly string[] {
-  return namesIn(dirname(path))
-    .filter((name) => marked.exec(name)?.[1] === basename(path))
-    .map((name) => join(dirname(path), name));
-}
+/** @param by one write: its process, and what another process of the same number, such as one in a container, has not */
+const newOf = (path: string, by: string): string => `${path}.new-${by}`;
+const formerOf = (path: string, by: string): string => `${path}.former-${by}`;
+/** `writeWhole` has partial ones, which nobody knows to be whole. */
+const marked = /^(.+)\.(new|former|partial)-(\d+(?:-[0-9a-f]{8})?)$/;
 
 /**
  * Writes files of one folder: beside their places first, and into them when all are whole and on the disk. Where that fails,
@@ -32,7 +28,7 @@ function leftBeside(path: string): readonly string[] {
  * a former file cannot read the new one.
  *
  * @param gone files that go with the former ones
- * @throws ConfigurationError FILE_UNWRITABLE
+ * @throws ConfigurationError FILE_UNWRITABLE, FILE_UNREADABLE
  */
 export function writeTogether(
   files: readonly (readonly [path: string, data: Uint8Array | string])[],
@@ -40,6 +36,7 @@ export function writeTogether(
 ): void {
   const paths = files.map(([path]) => path);
   const folder = dirname(paths[0]!);
+  const by = `${process.pid}-${randomBytes(4).toString('hex')}`;
   const moved: string[] = [];
   const placed: string[] = [];
   let current = '';
@@ -47,34 +44,49 @@ export function writeTogether(
     for (const [path, data] of files) {
       current = path;
       mkdirSync(folder, { recursive: true });
-      rmSync(partialOf(path), { force: true });
       const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o666) & 0o666;
-      writeFileSync(partialOf(path), data, { mode, flush: true });
+      writeFileSync(newOf(path, by), data, { mode, flush: true });
     }
     syncFolder(folder);
+    finishTogether(paths, gone);
     for (current of [...gone, ...paths.toReversed()]) {
       if (!(statSync(current, { throwIfNoEntry: false })?.isFile() ?? false)) continue;
-      renameSync(current, formerOf(current));
+      renameSync(current, formerOf(current, by));
       moved.push(current);
     }
     for (current of paths) {
-      renameSync(partialOf(current), current);
+      renameSync(newOf(current, by), current);
       placed.push(current);
     }
     syncFolder(folder);
   } catch (error) {
-    putBack(paths, moved, placed);
-    throw unwritable('file', current, error);
+    putBack(paths, moved, placed, by);
+    throw error instanceof ConfigurationError ? error : unwritable('file', current, error);
   }
-  for (const path of [...paths, ...gone].flatMap(leftBeside)) rmSync(path, { force: true });
+  for (const path of [...moved.map((one) => formerOf(one, by)), ...abandoned(folder, [...paths, ...gone])])
+    rmSync(path, { force: true });
+}
+
+/** No file is written for longer, in milliseconds. */
+const writingMax = 3_600_000;
+
+/** What ends before anything took its place left beside files. */
+function abandoned(folder: string, paths: readonly string[]): readonly string[] {
+  return [...namesIn(folder)].flatMap((name) => {
+    const [, of = '', mark] = marked.exec(name) ?? [];
+    const path = join(folder, name);
+    if (mark === 'former' || !paths.includes(join(folder, of))) return [];
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+    return Date.now() - written > writingMax ? [path] : [];
+  });
 }
 
 /** Steps of it that fail too leave both the former files and the new ones, for `finishTogether`; the first failure is told. */
-function putBack(paths: readonly string[], moved: readonly string[], placed: readonly string[]): void {
+function putBack(paths: readonly string[], moved: readonly string[], placed: readonly string[], by: string): void {
   try {
-    for (const path of placed.toReversed()) renameSync(path, partialOf(path));
-    for (const path of moved.toReversed()) renameSync(formerOf(path), path);
-    for (const path of paths.toReversed()) rmSync(partialOf(path), { force: true });
+    for (const path of placed.toReversed()) renameSync(path, newOf(path, by));
+    for (const path of moved.toReversed()) renameSync(formerOf(path, by), path);
+    for (const path of paths.toReversed()) rmSync(newOf(path, by), { force: true });
   } catch {
     // What stands there is whole under other names.
   }
@@ -83,76 +95,98 @@ function putBack(paths: readonly string[], moved: readonly string[], placed: rea
 interface Ending {
   readonly renames: readonly (readonly [from: string, to: string])[];
   readonly removals: readonly string[];
+  /** Whether the files are whole without it. */
+  readonly isTidying: boolean;
 }
 
 /**
  * Ends what an end in the middle of `writeTogether` broke off: with the new files where the last of the former ones had been
  * taken from its place, all new ones being whole then, and else with the former ones. Nothing happens where nothing was
- * broken off.
+ * broken off. It waits for one that is writing.
  *
  * @param paths as `writeTogether` had them, and those that it may have had
- * @throws ConfigurationError FILE_UNREADABLE where another command is writing them now; FILE_UNWRITABLE with what to rename
+ * @param gone those that may have gone with the former ones
+ * @throws ConfigurationError FILE_UNREADABLE where another command goes on writing them; FILE_UNWRITABLE with what to rename
  */
-export function finishTogether(paths: readonly string[]): void {
+export function finishTogether(paths: readonly string[], gone: readonly string[] = []): void {
   const folder = dirname(paths[0]!);
-  const names = namesIn(folder);
-  for (const by of new Set(names.flatMap((name) => Number(marked.exec(name)?.[2] ?? [])))) {
-    const ending = endingOf(names, paths, by);
+  for (const by of new Set([...namesIn(folder)].flatMap((name) => marked.exec(name)?.[3] ?? []))) {
+    const ending = settledEnding(paths, gone, by);
     if (ending === undefined) continue;
-    if (isWriting(folder, by)) throw busy(folder, by);
     try {
       for (const [from, to] of ending.renames) renameSync(from, to);
       syncFolder(folder);
       for (const path of ending.removals) rmSync(path, { force: true });
     } catch (error) {
-      throw unfinished(folder, ending, error);
+      if (!ending.isTidying) throw unfinished(folder, ending, error);
     }
   }
 }
 
-/** None of a folder that cannot be listed: whoever reads a file of it is told why. */
-function namesIn(folder: string): readonly string[] {
+/** Not of folders; none of a folder that cannot be listed: whoever reads a file of it is told why. */
+function namesIn(folder: string): ReadonlySet<string> {
   try {
-    return readdirSync(folder);
+    const found = readdirSync(folder, { withFileTypes: true });
+    return new Set(found.filter((one) => !one.isDirectory()).map(({ name }) => name));
   } catch {
-    return [];
+    return new Set();
   }
 }
 
-/** @returns undefined where the process had changed nothing yet */
-function endingOf(names: readonly string[], paths: readonly string[], by: number): Ending | undefined {
-  const folder = dirname(paths[0]!);
-  const at = (name: string): string => join(folder, name);
-  const isThere = (path: string): boolean => names.includes(basename(path));
-  const formers = names.filter((name) => name.endsWith(`.former-${by}`)).map(at);
-  const partials = paths.map((path) => partialOf(path, by)).filter(isThere);
+/** @returns undefined where the write had changed nothing yet, or is over */
+function endingOf(paths: readonly string[], gone: readonly string[], by: string): Ending | undefined {
+  const names = namesIn(dirname(paths[0]!));
+  const isThere = (path: string): boolean => names.has(basename(path));
+  const [formers, made] = [
+    [...paths, ...gone].map((path) => [formerOf(path, by), path] as const).filter(([from]) => isThere(from)),
+    paths.map((path) => [newOf(path, by), path] as const).filter(([from]) => isThere(from)),
+  ];
   const [first, last] = [paths[0]!, paths.at(-1)!];
-  const isWhole = isThere(partialOf(last, by));
-  const hasBegun = formers.length > 0 || (isWhole && !isThere(partialOf(first, by)));
+  const isWhole = isThere(newOf(last, by));
+  const hasBegun = formers.length > 0 || (isWhole && !isThere(newOf(first, by)));
   if (!hasBegun) return undefined;
-  const places = (from: readonly string[]): Ending['renames'] =>
-    from.map((path) => [path, at(marked.exec(basename(path))![1]!)] as const);
-  if (isThere(last))
-    return isWhole ? { renames: places(formers), removals: partials } : { renames: [], removals: formers };
-  return isWhole ? { renames: places(partials), removals: formers } : { renames: places(formers), removals: partials };
+  const isTidying = isThere(last);
+  // Where the last one is there, so are the others; what stands in a place again has come after the former one.
+  const renames = isTidying ? formers.filter(([, to]) => isWhole && !isThere(to)) : isWhole ? made : formers;
+  const removals = [...formers, ...made].filter((one) => !renames.includes(one)).map(([from]) => from);
+  return { renames, removals, isTidying };
 }
 
 /** Renames take no longer, in milliseconds: after that, another process has the number. */
 const renamesMax = 60_000;
+/** Nor does any of them: after that, one whose process is not seen from here, such as one in a container, is over. */
+const renameMax = 2_000;
+const pauseMilliseconds = 100;
 
-function isWriting(folder: string, by: number): boolean {
-  if (by === process.pid || Date.now() - statSync(folder).mtimeMs > renamesMax) return false;
+/** Of a write that is over. */
+function settledEnding(paths: readonly string[], gone: readonly string[], by: string): Ending | undefined {
+  const folder = dirname(paths[0]!);
+  for (let waited = 0; endingOf(paths, gone, by) !== undefined; waited += pauseMilliseconds) {
+    if (!isWriting(folder, by)) return endingOf(paths, gone, by);
+    if (waited > renamesMax) throw busy(folder, by);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMilliseconds);
+  }
+  return undefined;
+}
+
+function isWriting(folder: string, by: string): boolean {
+  const still = Math.abs(Date.now() - statSync(folder).mtimeMs);
+  return still <= renameMax || (still <= renamesMax && isAlive(Number.parseInt(by)));
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
   try {
-    return process.kill(by, 0);
+    return process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-function busy(folder: string, by: number): ConfigurationError {
+function busy(folder: string, by: string): ConfigurationError {
   return new ConfigurationError('FILE_UNREADABLE', {
     expected: `${folder} while no command writes it`,
-    got: `process ${by} is writing it`,
+    got: `process ${Number.parseInt(by)} is writing it`,
     rule: 'arguments of this command',
     action: 'try again in a minute',
   });
@@ -169,14 +203,18 @@ function unfinished(folder: string, { renames, removals }: Ending, error: unknow
   });
 }
 
-/** Names in it outlast a loss of power from then on, where the file system flushes folders at all. */
+const failures = ['EIO', 'ENOSPC', 'EDQUOT'];
+
+/** Names in it outlast a loss of power from then on, where the system opens and flushes folders at all, as Windows does not. */
 function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
   try {
-    fsyncSync(folder);
+    const folder = openSync(path, 'r');
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
   } catch (error) {
-    if (!['EINVAL', 'ENOTSUP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-  } finally {
-    closeSync(folder);
+    if (failures.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
