@@ -4,7 +4,7 @@
 export const rowsMax = 1 << 26;
 /** Columns of one table. */
 export const tableColumnsMax = 65_536;
-/** Characters of one CSV row or one line of JSONL. */
+/** Bytes of one row of CSV or one line of JSONL. */
 export const rowCharactersMax = 16 * 1024 * 1024;
 /** Characters of one cell that is no text to be cut into tokens. */
 export const cellCharactersMax = 1024 * 1024;

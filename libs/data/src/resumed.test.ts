@@ -1,5 +1,5 @@
 /** What a working folder holds of an import that was broken off, and who may go on from it. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,6 +71,25 @@ describe('pictures that changed since', () => {
     const after = await seal();
     expect(after.filter((byte, at) => byte !== before[at])).toHaveLength(1);
     expect(await seal()).toEqual(after);
+  });
+
+  it('are read anew, where a link leads to another one or to what is another now', async () => {
+    const [one, other] = ['one.kept', 'other.kept'];
+    put(3, 250);
+    renameSync(join(pictures, '3.png'), join(pictures, one));
+    put(3, 130);
+    renameSync(join(pictures, '3.png'), join(pictures, other));
+    symlinkSync(one, join(pictures, '3.png'));
+    const seals = [await seal()];
+    put(6, 90);
+    renameSync(join(pictures, '6.png'), join(pictures, one));
+    seals.push(await seal());
+    rmSync(join(pictures, '3.png'));
+    symlinkSync(other, join(pictures, '3.png'));
+    seals.push(await seal());
+    for (const [at, shade] of [250, 90, 130].entries()) expect([shade, seals[at]!.includes(shade)]).toEqual([shade, true]);
+    rmSync(join(pictures, '3.png'));
+    put(3, 120);
   });
 
   it('are read anew, where one of them is another', async () => {

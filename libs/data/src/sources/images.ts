@@ -118,14 +118,24 @@ export async function openImages(path: string, options: ImageOptions = {}): Prom
   };
 }
 
-/** Of all pictures: names, labels, and what `lstat` says of a change. One that is not there is refused when it is read. */
+const statsAtOnce = 64;
+
+/** Of all pictures: names, labels, and what tells of a change. One that is not there is refused when it is read. */
 async function stateOf(root: string, entries: readonly Entry[]): Promise<string> {
   const state = createHash('sha256');
-  for (const { name, label } of entries) {
-    const found = await lstat(join(root, name)).catch(() => null);
-    state.update(`${JSON.stringify([name, label, found?.size, found?.mtimeMs])}\n`);
+  for (let at = 0; at < entries.length; at += statsAtOnce) {
+    const some = entries.slice(at, at + statsAtOnce);
+    const found = await Promise.all(some.map(({ name }) => changesOf(join(root, name))));
+    some.forEach(({ name, label }, i) => state.update(`${JSON.stringify([name, label, ...found[i]!])}\n`));
   }
   return state.digest('hex');
+}
+
+/** Of a file, and of one that a link leads to. */
+async function changesOf(path: string): Promise<readonly number[]> {
+  const own = await lstat(path).catch(() => null);
+  const target = own?.isSymbolicLink() === true ? await stat(path).catch(() => null) : null;
+  return [own, target].flatMap((one) => (one === null ? [] : [one.size, one.mtimeMs]));
 }
 
 function greyOf({ channels }: ImageOptions): string {
