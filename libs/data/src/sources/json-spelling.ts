@@ -11,7 +11,7 @@ export function namesSpelled(line: string): readonly string[] {
     const unit = line.charCodeAt(at);
     if (unit === quote) {
       const end = textEnd(line, at);
-      if (depth === 1 && isName(line, end)) names.push(JSON.parse(line.slice(at, end)) as string);
+      if (depth === 1 && isName(line, end)) names.push(nameOf(line.slice(at, end)));
       at = end;
       continue;
     }
@@ -42,6 +42,11 @@ function textEnd(line: string, at: number): number {
     while (line.charCodeAt(before - 1) === backslash) before -= 1;
     if ((end - before) % 2 === 0) return end + 1;
   }
+}
+
+/** @param text with its quotes: where nothing is escaped in it, it stands there as it is */
+function nameOf(text: string): string {
+  return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
 }
 
 function isName(line: string, end: number): boolean {
