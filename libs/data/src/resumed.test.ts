@@ -87,7 +87,8 @@ describe('pictures that changed since', () => {
     rmSync(join(pictures, '3.png'));
     symlinkSync(other, join(pictures, '3.png'));
     seals.push(await seal());
-    for (const [at, shade] of [250, 90, 130].entries()) expect([shade, seals[at]!.includes(shade)]).toEqual([shade, true]);
+    const found = [250, 90, 130].map((shade, at) => seals[at]!.includes(shade));
+    expect(found).toEqual([true, true, true]);
     rmSync(join(pictures, '3.png'));
     put(3, 120);
   });
