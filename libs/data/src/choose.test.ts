@@ -109,7 +109,7 @@ it('guesses categories of several labels of texts, and asks where they are numbe
 });
 
 it('says of a class that is called NA that it counts as missing', async () => {
-  const said = '"NA" in row 2 of column "label" counts as missing: where it is a class, spell it otherwise';
+  const said = '"NA" in row 2 of column "label" counts as missing: where it is a value, spell it otherwise';
   const line = (i: number): (string | number)[] => [i, i % 2 ? 'NA' : 'EU'];
   await expect(described('a,label', line, { missingLabel: 'drop' })).rejects.toMatchObject({
     ...{ code: 'DATA_LABEL', detail: { got: 'EU', action: expect.stringContaining(said) } },
@@ -119,6 +119,18 @@ it('says of a class that is called NA that it counts as missing', async () => {
   expect(notes).toEqual([expect.stringContaining(said)]);
   const unnamed = await described('a,label', (i) => [i, ['EU', '', 'US'][i % 3]!], { missingLabel: 'drop' });
   expect(unnamed.notes).toEqual([]);
+});
+
+it('says so of a category, too, and of no number', async () => {
+  const line = (i: number): (string | number)[] => [
+    i % 5 === 0 ? 'NA' : i,
+    ['DE', 'NA', 'FR'][i % 3]!,
+    i % 2 ? 'yes' : 'no',
+  ];
+  const { notes } = await described('age,country,label', line);
+  expect(notes.filter((note) => note.includes('counts as missing'))).toEqual([
+    '"NA" in row 2 of column "country" counts as missing: where it is a value, spell it otherwise, such as "NA." or in words',
+  ]);
 });
 
 it('counts cells that are missing, unseen or out of range, and labels that no answer reaches', async () => {

@@ -42,11 +42,11 @@ const countsShown = 100;
 /** A column of texts has categories when values repeat: at most so many different ones for every row. */
 const categoryShare = 0.5;
 
-/** Of a column of classes, one of which may be called as a missing value is. */
+/** Of a column of classes or categories, one of which may be called as a missing value is. */
 export function spelledMissing({ name, firstMissing }: ColumnLook): string | null {
   if (firstMissing === null) return null;
   const { text, row } = firstMissing;
-  return `"${text}" in row ${row} of column "${name}" counts as missing: where it is a class, spell it otherwise, such as "${text}." or in words`;
+  return `"${text}" in row ${row} of column "${name}" counts as missing: where it is a value, spell it otherwise, such as "${text}." or in words`;
 }
 
 /** @param dropped names of columns that are not looked into @throws DataError DATA_* of the source */

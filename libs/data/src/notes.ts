@@ -70,8 +70,10 @@ export function notesOnClasses({ label }: DataHeader, rows: number): string[] {
   return [`${what}: of numbers say --task regress of model init, or choose another label`];
 }
 
-export function notesOnMissing({ labels, task }: Chosen): string[] {
-  return task === 'real' ? [] : labels.flatMap(({ look: seen }) => spelledMissing(seen) ?? []);
+/** NA may be a class, or a country. */
+export function notesOnMissing({ features, labels, task }: Chosen): string[] {
+  const named = [...(task === 'real' ? [] : labels), ...features.filter(({ kind }) => kind === 'category')];
+  return named.flatMap(({ look: seen }) => spelledMissing(seen) ?? []);
 }
 
 /** Columns of a table are pixels by a guess. */
