@@ -64,3 +64,40 @@ it.each(unread)('names the column that it cannot read, and how to drop it: %s', 
     detail: { action: expect.stringContaining(option) as unknown },
   });
 });
+
+it('reads decimals as the numbers that a table writes so, and whole ones that float64 would round as they are', async () => {
+  const whole = [2n ** 53n + 1n, 12n, -3n, 2n ** 70n];
+  const file = join(folder, 'decimals.parquet');
+  const decimal = { converted_type: 'DECIMAL', repetition_type: 'OPTIONAL' } as const;
+  const bytes = parquetWriteBuffer({
+    columnData: [
+      { name: 'short', data: [57n, null, -7n, 123456789n] },
+      { name: 'long', data: [57n, 10n ** 17n + 1n, -111n, 29n] },
+      { name: 'packed', data: [57n, 1n, -111n, 29n] },
+      { name: 'whole', data: whole },
+    ],
+    schema: [
+      { name: 'root', num_children: 4 },
+      { name: 'short', type: 'INT32', ...decimal, scale: 2, precision: 9 },
+      { name: 'long', type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, ...decimal, scale: 2, precision: 38 },
+      { name: 'packed', type: 'BYTE_ARRAY', ...decimal, scale: 2, precision: 9 },
+      { name: 'whole', type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, ...decimal, scale: 0, precision: 38 },
+    ],
+  });
+  writeFileSync(file, new Uint8Array(bytes));
+  const source = await openSource(file);
+  const rowsOf = async (wanted?: readonly boolean[]): Promise<unknown[]> => {
+    const rows: unknown[] = [];
+    for await (const batch of source.rows(undefined, wanted)) rows.push(...batch.rows);
+    return rows;
+  };
+  expect(await rowsOf([true, true, true, false])).toEqual([
+    [0.57, 0.57, 0.57, null],
+    [null, 1000000000000000.01, 0.01, null],
+    [-0.07, -1.11, -1.11, null],
+    [1234567.89, 0.29, 0.29, null],
+  ]);
+  await expect(rowsOf()).rejects.toMatchObject({
+    ...{ code: 'DATA_CELL', place: { row: 1, column: 'whole' }, detail: { got: '9007199254740993' } },
+  });
+});
