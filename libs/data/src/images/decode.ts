@@ -47,10 +47,10 @@ export function decodePicture(bytes: Uint8Array, place: Place): Picture {
   if (width !== size.width || height !== size.height || data.length !== 4 * width * height) {
     return refusePicture(place, `${data.length} bytes for ${width}×${height}`);
   }
+  const rgba = new Uint8Array(data.buffer, data.byteOffset, data.length);
+  if (kind === 'png') restoreTransparent(view, rgba);
   return {
-    width,
-    height,
-    rgba: new Uint8Array(data.buffer, data.byteOffset, data.length),
+    ...{ width, height, rgba },
     isGrey: size.isGrey,
     isDeep: size.isDeep,
   };
@@ -83,6 +83,30 @@ function pngSize(bytes: Buffer): Size | null {
   const depth = bytes[24]!;
   const isGrey = (type & 2) === 0;
   return { width, height, isGrey, isDeep: depth === 16, bytes: (width * height * samples * depth) / 8 };
+}
+
+/**
+ * Grey or colour samples that stand for a transparent pixel (PNG, third edition, §11.3.2.1) are samples as all others: the
+ * decoder makes them black, and of these pictures no other pixel has an alpha of 0.
+ */
+function restoreTransparent(bytes: Buffer, rgba: Uint8Array): void {
+  const [depth, type] = [bytes[24]!, bytes[25]!];
+  const at = type === 0 || type === 2 ? chunkAt(bytes, 'tRNS') : null;
+  const samples = type === 0 ? [0, 0, 0] : [0, 2, 4];
+  if (at === null || at + samples[2]! + 2 > bytes.length) return;
+  const stored = samples.map((offset) => bytes.readUInt16BE(at + offset));
+  const colour = stored.map((sample) => Math.floor((sample * 255) / (2 ** depth - 1) + 0.5));
+  for (let i = 0; i < rgba.length; i += 4) if (rgba[i + 3] === 0) rgba.set(colour, i);
+}
+
+/** Where the data of a chunk before the pixels begin. */
+function chunkAt(bytes: Buffer, name: string): number | null {
+  for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    if (type === name) return at + 8;
+    if (type === 'IDAT') return null;
+  }
+  return null;
 }
 
 /** The first frame header (ITU-T T.81, B.2.2). */
