@@ -86,8 +86,11 @@ function isDecimal({ converted_type: kind, logical_type: logical }: SchemaElemen
 }
 
 /** As it is stored: the library makes a product of float64 of it, which is often not the nearest to the decimal. */
-function unscaled({ converted_type: _, logical_type: __, ...element }: SchemaElement): SchemaElement {
-  return element;
+function unscaled(element: SchemaElement): SchemaElement {
+  const stored = { ...element };
+  delete stored.converted_type;
+  delete stored.logical_type;
+  return stored;
 }
 
 /** @returns the number nearest to each decimal; of a whole one that float64 does not hold, the whole number */
