@@ -18,7 +18,7 @@ export interface Statistics {
 }
 
 /** Distances below `tiny` have squares that float64 does not hold; a power of two in front changes no digit. */
-const [tiny, magnified] = [2 ** -400, 2 ** 500];
+const [tiny, magnified] = [2 ** -450, 2 ** 900];
 
 /** Counts cells of one column. */
 export class ColumnStatistics {
@@ -55,6 +55,7 @@ export class ColumnStatistics {
   }
 
   private deviation(): number {
+    if (this.least === this.most) return 0;
     if (this.most - this.least >= tiny) return Math.sqrt(this.squares / this.count);
     return Math.sqrt(this.magnifiedSquares / this.count) / magnified;
   }
