@@ -74,13 +74,23 @@ it('says that many columns of small whole numbers are taken as they are, and mak
 });
 
 it('measures a column of tiny numbers', async () => {
-  const line = (row: number): (string | number)[] => [`${(row % 4) - 1.5}e-300`, `${1 + (row % 2)}e-140`, 3, row % 2];
-  const { header, notes } = await described('a,b,same,label', line);
-  const [a, b, same] = header.columns.map((column) => (column.kind === 'number' ? column : null));
+  const cells = (row: number): (string | number)[] => [`${(row % 4) - 1.5}e-300`, `${1 + (row % 2)}e-140`, 3, '5e200'];
+  const line = (row: number): (string | number)[] => [...cells(row), `${5 + 2 * (row % 2)}e-315`, row % 2];
+  const { header, notes } = await described('a,b,same,large,least,label', line);
+  const [a, b, same, large, least] = header.columns.map((column) => (column.kind === 'number' ? column : null));
+  expect([large!.scale, least!.scale / 1e-315]).toEqual([1, expect.closeTo(1, 6)]);
   expect(same).toMatchObject({ center: 3, scale: 1 });
   expect([a!.center * 1e300, b!.center * 1e140]).toEqual([expect.closeTo(0, 12), expect.closeTo(1.5, 12)]);
   expect([a!.scale * 1e300, b!.scale * 1e140]).toEqual([expect.closeTo(Math.sqrt(1.25), 12), expect.closeTo(0.5, 12)]);
-  expect(notes).toEqual(['column "same" is the same in all training rows']);
+  expect(notes).toEqual(['same', 'large'].map((name) => `column "${name}" is the same in all training rows`));
+});
+
+it('says how a table without names is read where a column is called by its place', async () => {
+  const line = (row: number): number[] => [row, row * row, row % 2];
+  const asked = (label: string): Promise<Described> => described('3,9,1', line, { label: [label] });
+  const action = expect.stringContaining('no line of names, say --no-names') as unknown;
+  await expect(asked('c3')).rejects.toMatchObject({ code: 'DATA_COLUMN_MISSING', detail: { action } });
+  await expect(asked('c4')).rejects.toMatchObject({ detail: { action: 'check the spelling' } });
 });
 
 it('says what to do where the label is the only column', async () => {

@@ -52,9 +52,7 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
     const names = seen.columns.slice(0, 20).map((column) => column.name);
     const parts = name.split(',').map((part) => part.trim());
     const isList = parts.length > 1 && parts.every((part) => byName.has(part));
-    const action = isList
-      ? `part the names by blanks: ${parts.join(' ')}`
-      : 'check the spelling; a name that a plan has fits the data that the plan was made from';
+    const action = isList ? `part the names by blanks: ${parts.join(' ')}` : spelling(name, seen);
     refuseChoice('DATA_COLUMN_MISSING', `a column of ${seen.file}: ${names.join(', ')}`, name, action);
   }
   for (const [name, kind] of asked) checkKind(byName.get(name)!.column, kind);
@@ -87,6 +85,14 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
     labels: labels.map((name) => chosen(name, labelKind(task, asked.get(name), byName.get(name)!.column))),
     ...{ task, frac: choices.frac ?? 12, dropped, missingLabel: choices.missingLabel ?? 'refuse' },
   };
+}
+
+/** Of a table whose first line is taken for names, the name that a column has where there are none. */
+function spelling(name: string, { kind, columns }: Look): string {
+  const place = /^c[1-9]\d*$/.test(name) ? Number(name.slice(1)) : Infinity;
+  const isByPlace = (kind === 'csv' || kind === 'tsv') && place <= columns.length;
+  const without = `; where the file has no line of names, say --no-names: its columns are then c1 to c${columns.length}`;
+  return `check the spelling${isByPlace ? without : '; a name that a plan has fits the data that the plan was made from'}`;
 }
 
 /** Labels are columns: an array of integers of few bits is one column of many numbers, as pixels are. */
