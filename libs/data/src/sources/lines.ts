@@ -17,17 +17,24 @@ const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @param row of the first line, for messages @throws DataError DATA_ENCODING, DATA_LIMIT */
 export async function* linesOf(path: string, file: string, from: number, row: number): AsyncIterable<Lines> {
-  let rest: Buffer = Buffer.alloc(0);
+  // Of a line whose end has not come; joined once, for a long line has many.
+  let rest: Buffer[] = [];
   let at = from;
   let next = row;
+  const joined = (last: Buffer): Buffer => {
+    const bytes = rest.length === 0 ? last : Buffer.concat([...rest, last]);
+    if (at > 0 || bytes.indexOf(byteOrderMark) !== 0) return bytes;
+    at = byteOrderMark.length;
+    return bytes.subarray(at);
+  };
+  let held = 0;
   for await (const chunk of createReadStream(path, { start: from }) as AsyncIterable<Buffer>) {
-    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    if (at === 0 && bytes.indexOf(byteOrderMark) === 0) {
-      at = byteOrderMark.length;
-      bytes = bytes.subarray(at);
-    }
-    const end = bytes.lastIndexOf(10) + 1;
-    if (bytes.length - end > limits.rowCharactersMax) {
+    const end = chunk.lastIndexOf(10) + 1;
+    const whole = end === 0 ? null : joined(chunk.subarray(0, end));
+    if (end > 0) [rest, held] = [[], 0];
+    if (end < chunk.length) rest.push(chunk.subarray(end));
+    held += chunk.length - end;
+    if (held > limits.rowCharactersMax) {
       refuseData(
         'DATA_LIMIT',
         { file, row: next },
@@ -38,14 +45,14 @@ export async function* linesOf(path: string, file: string, from: number, row: nu
         },
       );
     }
-    rest = bytes.subarray(end);
-    if (end === 0) continue;
-    at += end;
-    const lines = decoded(bytes.subarray(0, end - 1), file, next).split('\n');
+    if (whole === null) continue;
+    at += whole.length;
+    const lines = decoded(whole.subarray(0, -1), file, next).split('\n');
     yield { lines, byte: at, isWhole: true };
     next += lines.length;
   }
-  if (rest.length > 0) yield { lines: [decoded(rest, file, next)], byte: at + rest.length, isWhole: false };
+  const last = joined(Buffer.alloc(0));
+  if (last.length > 0) yield { lines: [decoded(last, file, next)], byte: at + last.length, isWhole: false };
 }
 
 function decoded(bytes: Uint8Array, file: string, row: number): string {
