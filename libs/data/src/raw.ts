@@ -76,7 +76,7 @@ export class RawRows {
     return this.fields.map(({ dictionary }) => dictionary?.values ?? []);
   }
 
-  /** @throws DataError DATA_NUMBER, DATA_LIMIT */
+  /** @throws DataError DATA_NUMBER, DATA_LIMIT, DATA_CELL */
   write(row: readonly Cell[], view: DataView, at: number, place: Place): void {
     let offset = at;
     for (const field of this.fields) {
@@ -141,6 +141,13 @@ function placeOfName(cell: Cell, { name, dictionary }: Field, place: Place): num
         got: `${text.length} characters`,
         action: 'drop the column or shorten its values',
       },
+    );
+  }
+  if (/\p{Surrogate}/u.test(text)) {
+    refuseData(
+      'DATA_CELL',
+      { ...place, column: name },
+      { expected: 'a category that UTF-8 holds', got: JSON.stringify(text), action: 'mend the half of a character' },
     );
   }
   const found = dictionary!.place(text);
