@@ -89,8 +89,7 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
 
 /** Of a table whose first line is taken for names, the name that a column has where there are none. */
 function spelling(name: string, { kind, columns }: Look): string {
-  const place = /^c[1-9]\d*$/.test(name) ? Number(name.slice(1)) : Infinity;
-  const isByPlace = (kind === 'csv' || kind === 'tsv') && place <= columns.length;
+  const isByPlace = (kind === 'csv' || kind === 'tsv') && columns.some((_, index) => name === `c${index + 1}`);
   const without = `; where the file has no line of names, say --no-names: its columns are then c1 to c${columns.length}`;
   return `check the spelling${isByPlace ? without : '; a name that a plan has fits the data that the plan was made from'}`;
 }
