@@ -9,7 +9,7 @@ export {
 } from './bundle/accuracy-openings.js';
 export { shardPath } from './dataset/files.js';
 export { sealFiles, type SealRequest } from './dataset/seal-files.js';
-export { sealData, type SealDataRequest } from './dataset/seal-data.js';
+export { sealData, workFolder, type SealDataRequest } from './dataset/seal-data.js';
 export { type Progress, type Watch } from './dataset/watch.js';
 export { type BackendWish } from './job/backend.js';
 export { openChain, type ClientChain } from './job/chain.js';

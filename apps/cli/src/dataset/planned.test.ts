@@ -49,7 +49,11 @@ it('leaves a data set that is whole and its key as they are', async () => {
   const sealing = ['dataset', 'seal', '--manifest', manifest, '--data', at('data.csv'), '--key', at('whole.json')];
   await veritrain(...sealing, '--out', at('whole'));
   const key = readFileSync(at('whole.json'), 'utf8');
+  // As a call leaves it that is killed behind its last shard.
+  mkdirSync(at('whole.work'));
+  writeFileSync(join(at('whole.work'), 'train.records'), 'in the clear');
   await expect(veritrain(...sealing, '--out', at('whole'))).rejects.toMatchObject({ code: 'SEAL_EXISTS' });
+  expect(existsSync(at('whole.work'))).toBe(false);
   const idle = veritrain(
     ...sealing,
     '--out',

@@ -1,5 +1,5 @@
 /** Seals a data set, and looks at a sealed one. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError, Rejection, to0x, toHex } from '#attestation/base';
 import {
@@ -11,7 +11,7 @@ import {
   shardCount,
   type SealedDataset,
 } from '#attestation/records';
-import { sealData, sealFiles, shardPath, type SealDataRequest, type SealRequest } from '#libs/client';
+import { sealData, sealFiles, shardPath, workFolder, type SealDataRequest, type SealRequest } from '#libs/client';
 import { readBytes, readJson } from '#libs/client/files';
 import { isNet, parseJobManifest } from '#libs/step';
 import { arraysOf, kindsOf, taskKinds } from '../model/data.js';
@@ -57,10 +57,14 @@ export async function seal(options: SealOptions): Promise<void> {
   print(dataset, options, report);
 }
 
-/** A data set that is whole may be uploaded already: with another key in that file nobody could open it any more. */
+/**
+ * A data set that is whole may be uploaded already: with another key in that file nobody could open it any more. A call that
+ * was killed behind its last shard left the records in the clear, which nothing needs any more.
+ */
 function refuseSealed(out: string, key: string): void {
   const whole = join(out, 'dataset.json');
   if (!existsSync(whole) || !existsSync(key)) return;
+  rmSync(workFolder(out), { recursive: true, force: true });
   throw new ConfigurationError('SEAL_EXISTS', {
     expected: 'a folder without a sealed data set',
     got: `one in ${out}, and a data key in ${key}`,

@@ -58,6 +58,9 @@ interface SealedData {
   readonly report: ImportedData['report'];
 }
 
+/** Of the records in the clear, until all is sealed. @param out folder of the sealed data set */
+export const workFolder = (out: string): string => `${out}.work`;
+
 /**
  * A call that was interrupted is made again: reading and sealing go on where they were.
  *
@@ -73,7 +76,7 @@ export async function sealData(request: SealDataRequest, watch: Watch = {}): Pro
     throw refused('SEAL_VALIDATION', `a validation set: ${expected}`, got, 'change --validation or `evaluate`');
   }
   return alone(request.out, async () => {
-    const work = `${request.out}.work`;
+    const work = workFolder(request.out);
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const imported = await read(m, request, work, watch);
     checkHeaderFits(m, imported.header);
