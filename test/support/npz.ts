@@ -1,4 +1,5 @@
-/** Archives of arrays as numpy.savez writes them, without checksums: nothing that reads them here looks at these. */
+/** Archives of arrays as numpy.savez writes them. */
+import { crc32 } from 'node:zlib';
 
 interface TestArray {
   /** NumPy's `descr`. */
@@ -22,11 +23,13 @@ export function savez(arrays: Readonly<Record<string, TestArray>>): Buffer {
     const [file, content] = [Buffer.from(`${name}.npy`), npyOf(array)];
     const local = Buffer.alloc(30);
     local.writeUInt32LE(0x04034b50, 0);
+    local.writeUInt32LE(crc32(content), 14);
     local.writeUInt32LE(content.length, 18);
     local.writeUInt32LE(content.length, 22);
     local.writeUInt16LE(file.length, 26);
     const entry = Buffer.alloc(46);
     entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt32LE(crc32(content), 16);
     entry.writeUInt32LE(content.length, 20);
     entry.writeUInt32LE(content.length, 24);
     entry.writeUInt16LE(file.length, 28);
