@@ -6,7 +6,8 @@ import { parseAccuracyDocument, verifyAccuracyBundle, type VerifiedAccuracyBundl
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { runProver, type AccuracyReport } from '../proof/prover-process.js';
 
-interface AccuracyOptions extends OutputOptions {
+/** Of `veritrain prove` as a proof of accuracy takes them. */
+export interface AccuracyOptions extends OutputOptions {
   readonly manifest: string;
   readonly images: string;
   readonly labels: string;

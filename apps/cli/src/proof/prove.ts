@@ -24,6 +24,7 @@ import {
   refuseWithoutAccuracy,
   requireNoFiles,
   requireWholeFiles,
+  type AccuracyOptions,
   type OwnFiles,
 } from '../commands/accuracy.js';
 
@@ -34,24 +35,11 @@ interface KeyFiles {
   readonly zkeySha256?: string;
 }
 
-interface ProveOptions extends OutputOptions, KeyFiles {
-  readonly manifest: string;
-  readonly images: string;
-  readonly labels: string;
+interface ProveOptions extends AccuracyOptions, KeyFiles {
+  readonly accuracy?: boolean;
   readonly from?: number;
   readonly steps?: number;
-  readonly accuracy?: boolean;
-  readonly correct?: number;
-  readonly weightsSeed?: string;
-  readonly dataSeed?: string;
-  readonly out: string;
-  readonly statement: string;
-  readonly threads: number;
-  readonly backend: string;
-  readonly profile: string;
-  readonly memory: number;
   readonly onChain?: boolean;
-  readonly weights?: string;
   readonly stateDigest?: string;
 }
 
